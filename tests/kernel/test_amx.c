@@ -295,6 +295,32 @@ static void attention_is_in_tiles_where_it_pays(void **state)
     t_free_all();
 }
 
+/* The processor's attention, if it has tiles, has the bits of the emulated one, also for numbers that are subnormal in
+ * bf16 and for infinities, whose scores are NaN. */
+static void attention_has_the_emulated_bits(void **state)
+{
+    (void)state;
+    enum { T = 70, S = 600, D = 40, SIZE = (T + 2 * S) * D };
+    const float odd[] = {1e-39F, -1e-40F, 0x1.fffp-127F, -0.0F, 3e38F, -INFINITY};
+    float *x = t_normal(SIZE), *y = t_floats(T * D), *expected = t_floats(T * D);
+    rfk_table k;
+    for (size_t i = 0; i < 4 * RF_COUNT(odd); i++) x[(i * 7919) % SIZE] = odd[i % (i < 12 ? 4 : RF_COUNT(odd))];
+    rfk_attention a = {.q = x, .k = x + T * D, .v = x + (T + S) * D, .q_stride = D, .k_stride = D, .v_stride = D,
+                       .queries = T, .keys = S, .width = D, .scale = 0.125F, .out = expected, .out_stride = D};
+    void *scratch = t_bytes(rfk_attention_scratch(&a));
+    emulated().attention_bf16(&a, 0, T, scratch);
+    for (EACH_RUNG(k)) {
+        if (strcmp(k.isa, "amx")) continue;
+        a.out = y;
+        k.attention_bf16(&a, 0, T, scratch);
+        for (int i = 0; i < T * D; i++)
+            if (memcmp(y + i, expected + i, sizeof *y) && !(isnan(y[i]) && isnan(expected[i])))
+                fail_msg("element %d: %a, emulated %a", i, (double)y[i], (double)expected[i]);
+    }
+    t_check_fences();
+    t_free_all();
+}
+
 /* ---- who does not grant them ------------------------------------------------------------------------------------- */
 
 static void what_is_lacking_is_named(void **state)
@@ -358,6 +384,7 @@ int main(void)
         cmocka_unit_test(kernels_do_not_need_the_hook),
         cmocka_unit_test(tiles_are_counted),
         cmocka_unit_test(attention_is_in_tiles_where_it_pays),
+        cmocka_unit_test(attention_has_the_emulated_bits),
         cmocka_unit_test(what_is_lacking_is_named),
         cmocka_unit_test(a_context_says_what_is_lacking),
     };

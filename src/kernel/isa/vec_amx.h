@@ -1,6 +1,6 @@
 /* vec_amx.h — the dialect of tiles, in AMX: tile, bf16 and int8.
  *
- * The kernel bodies (gemm/gemm_amx.inc) are written once, with these nine operations; vec_amx_emulated.h implements
+ * The kernel bodies (gemm/gemm_amx.inc) are written once, with these eleven operations; vec_amx_emulated.h implements
  * them in plain C.  A tile has 16 rows of 64 bytes; t, c, a, b are literal numbers 0..7.
  *
  *   t_configured()           whether the calling thread's tiles are all of that size
@@ -13,6 +13,9 @@
  *   t_store(t, to, stride)
  *   t_dot_bf16(c, a, b)      c[i,j] += sum_p a[i,2p] b[p,2j] + a[i,2p+1] b[p,2j+1]        p < 16; f32 += bf16 bf16
  *   t_dot_i8(c, a, b)        c[i,j] += sum_p,q a[i,4p+q] b[p,4j+q]                        q < 4; int32 += int8 int8
+ *   t_halves(to, from)       *to = bf16(*from): 16 numbers in vectors of GNU C, rounded to nearest even, as t_dot_bf16
+ *                            reads them: subnormal numbers become 0, a NaN stays a NaN
+ *   t_widen(to, from)        *to = f32(*from): 16 numbers of bf16
  *
  * This uses inline assembly, because GCC's intrinsics for loads (at least up to version 12) do not declare that they
  * read memory.                                                                                                       */
@@ -62,5 +65,7 @@ static inline void t_release(void) { __asm__ volatile("tilerelease"); }
     __asm__ volatile("tilestored " T_NAME(t) ", (%0,%1,1)" ::"r"(to), "r"((int64_t)(stride)) : "memory")
 #define t_dot_bf16(c, a, b) __asm__ volatile("tdpbf16ps " T_NAME(b) ", " T_NAME(a) ", " T_NAME(c)::)
 #define t_dot_i8(c, a, b) __asm__ volatile("tdpbssd " T_NAME(b) ", " T_NAME(a) ", " T_NAME(c)::)
+#define t_halves(to, from) __asm__("vcvtneps2bf16 %1, %0" : "=v"(*(to)) : "v"(*(from)))
+#define t_widen(to, from) __asm__("vpmovzxwd %1, %0\n\tvpslld $16, %0, %0" : "=v"(*(to)) : "v"(*(from)))
 
 #endif

@@ -59,6 +59,27 @@ static inline void t_store(int t, void *to, int64_t stride)
 /* A subnormal number becomes a zero with its sign. */
 static inline float t_flushed(float x) { return fabsf(x) < FLT_MIN ? copysignf(0, x) : x; }
 
+static inline void t_halves(void *to, const void *from)
+{
+    for (int j = 0; j < 16; j++) {
+        uint32_t u;
+        memcpy(&u, (const char *)from + j * (int)sizeof u, sizeof u);
+        const uint32_t size = u & 0x7fffffff, nan = (u >> 16) | 0x40, near = (u + 0x7fff + (u >> 16 & 1)) >> 16;
+        const uint16_t half = (uint16_t)(size > 0x7f800000 ? nan : size < 0x00800000 ? u >> 16 & 0x8000 : near);
+        memcpy((char *)to + j * (int)sizeof half, &half, sizeof half);
+    }
+}
+
+static inline void t_widen(void *to, const void *from)
+{
+    for (int j = 0; j < 16; j++) {
+        uint16_t half;
+        memcpy(&half, (const char *)from + j * (int)sizeof half, sizeof half);
+        const uint32_t u = (uint32_t)half << 16;
+        memcpy((char *)to + j * (int)sizeof u, &u, sizeof u);
+    }
+}
+
 /* a b + s, rounded once: the product of two bf16 numbers is exact in double, and the sum may be rounded twice without a
  * difference because double has 53 digits (two numbers of 24 digits need 50). */
 static inline float t_fused(float a, float b, float s) { return t_flushed((float)((double)a * (double)b + (double)s)); }
