@@ -41,7 +41,7 @@ struct rf_index {
 
 static rf_status damaged(const char *folder, const char *file, const char *what, rf_error *why)
 {
-    return rf_fail(why, RF_EDATA, "%s/%s: %s; index the texts anew", folder, file, what);
+    return rf_fail(why, RF_EDATA, "%s/%s: %s; build the index again", folder, file, what);
 }
 
 static bool read_hex(const char *text, uint64_t *out)

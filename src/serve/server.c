@@ -26,8 +26,8 @@ static rf_status check(const srv_options *o, rf_error *why)
         bool found = false;
         for (int j = 0; j < o->models; j++) found |= !strcmp(o->alias[i].model, o->model[j].name);
         if (!found)
-            return rf_fail(why, RF_EARG, "--alias %s=%s: there is no model of this name", o->alias[i].name,
-                           o->alias[i].model);
+            return rf_fail(why, RF_EARG, "--alias %s=%s: expected the name of a model that is served (-m), got another",
+                           o->alias[i].name, o->alias[i].model);
     }
     return RF_OK;
 }

@@ -160,7 +160,7 @@ rf_status rf__config_check_all(const rf_config *c, const char *name, rf_error *w
     if (c->attention_type != RF_ATTENTION_SOFTMAX && c->attention_type != RF_ATTENTION_LINEAR)
         return rf_fail(why, RF_EDATA, "%s: attention_type: expected a known one, got %d", name, (int)c->attention_type);
     if (c->num_labels < 0)
-        return rf_fail(why, RF_EDATA, "%s: num_labels is %lld", name, (long long)c->num_labels);
+        return rf_fail(why, RF_EDATA, "%s: num_labels: expected 0 or more, got %lld", name, (long long)c->num_labels);
     const long long C = c->hidden_size;
     if (f->one_width && c->embedding_size != C)
         return rf_fail(why, RF_EDATA, "%s: embedding_size: expected hidden_size, %lld, for a %s, got %lld", name, C,

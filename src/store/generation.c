@@ -152,8 +152,8 @@ static rf_status read_all(const reading *r, int64_t start, rf__generation_config
         rf_fail(&x->why, RF_EUNSUPPORTED, "%s: forced_bos_token_id: expected null, as the model continues a prompt, "
                 "got %lld; remove it", r->path, (long long)x->forced_bos);
     if (!status && start >= 0 && begins != start)
-        status = rf_fail(r->why, RF_EDATA, "%s: decoder_start_token_id is %lld, but %lld in %s", r->path,
-                         (long long)begins, (long long)start, RF_FILE_CONFIG);
+        status = rf_fail(r->why, RF_EDATA, "%s: decoder_start_token_id: expected %lld, as in %s, got %lld", r->path,
+                         (long long)start, RF_FILE_CONFIG, (long long)begins);
     if (!status && !x->why.code) rf__folder_keys_check(RF_KEYS_GENERATION, r->path, r->root, &x->why);
     return status;
 }

@@ -210,7 +210,8 @@ static rf_status read_entries(rf_tokenizer_folder *f, const char *path, const js
         if (!put_char(t, (int32_t)id, (uint32_t)c)) return rf_fail(f->why, RF_ENOMEM, "%s: out of memory", path);
     }
     for (int32_t id = FIRST; id < t->own; id++)
-        if (!t->of[id].name[0]) return rf_fail(f->why, RF_EDATA, "%s: no character has id %d", path, (int)id);
+        if (!t->of[id].name[0])
+            return rf_fail(f->why, RF_EDATA, "%s: expected a character for each id, got none for id %d", path, (int)id);
     return RF_OK;
 }
 
@@ -269,7 +270,8 @@ static rf_status finish(rf_tokenizer_trainer *trainer, rf_tokenizer **out, rf_er
     chars *t = NULL;
     rf_status status = RF_OK;
     if (!n)
-        status = rf_fail(why, RF_EDATA, "vocabulary: no character occurs %llu times in the text",
+        status = rf_fail(why, RF_EDATA,
+                         "vocabulary: expected characters that occur at least %llu times in the text, got none",
                          (unsigned long long)(o->least ? o->least : 1));
     else if (!(t = make(trainer->ctx, &rf__tokenizer_chars, FIRST + (int32_t)n, why))) status = RF_ENOMEM;
     for (size_t i = 0; i < n && !status; i++)

@@ -37,14 +37,16 @@ static rf_status name_specials(rf_tokenizer *t, const rf_tokenizer_parts *parts,
     for (int i = 0; i < RF_SPECIALS; i++) {
         t->name[i] = rf__strdup(t->ctx, parts->special[i] ? parts->special[i] : standard[i]);
         if (!t->name[i]) return no_memory(why);
-        if (!t->name[i][0]) return rf_fail(why, RF_EDATA, "%s: a special token is empty", parts->name);
+        if (!t->name[i][0])
+            return rf_fail(why, RF_EDATA, "%s: special tokens: expected names, got an empty one", parts->name);
     }
     for (int i = 0; i < RF_SPECIALS; i++) {
         t->special[i] = t->row->id(t, t->name[i]);
         if (t->special[i] < 0) t->special[i] = id_among(parts->added, parts->added_n, t->name[i]);
         if (t->special[i] < 0)
-            return rf_fail(why, RF_EDATA, "%s: the special token %.40s is not in the vocabulary of %d tokens%s",
-                           parts->name, t->name[i], (int)t->n, parts->remark ? parts->remark : "");
+            return rf_fail(why, RF_EDATA,
+                           "%s: special tokens: expected %.40s in the vocabulary of %d tokens, got none%s", parts->name,
+                           t->name[i], (int)t->n, parts->remark ? parts->remark : "");
     }
     return RF_OK;
 }

@@ -395,7 +395,7 @@ static void standard_input(void **state)
     t_failed(&why, RF_EDATA, "standard input:3: byte 1 of the line (0xFF) is not UTF-8");
     why = (rf_error){0};
     assert_int_equal(rf_reader_seek(r, (rf_reader_position){0, 1}, &why), RF_EARG);
-    t_failed(&why, RF_EARG, "standard input can be read only once");
+    t_failed(&why, RF_EARG, "-: expected standard input once, got it twice");
     rf_reader_close(r);
     dup2(before, 0);
     close(before);

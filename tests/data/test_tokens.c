@@ -291,7 +291,7 @@ static void text_that_changes_under_the_reader_is_refused(void **state)
     const struct timespec old[2] = {{1000000000, 0}, {1000000000, 0}};
     assert_int_equal(utimensat(AT_FDCWD, f.corpus, old, 0), 0);
     rf__tokens_open(f.ctx, f.t, &f.x, f.folder, 0, edit_while_reading, &f, &k, &why);
-    t_failed(&why, RF_EDATA, "corpus.txt: changed while it was read");
+    t_failed(&why, RF_EDATA, "corpus.txt: expected the same content at the end of reading");
     assert_int_equal(tiny_count(f.folder, "tokens"), 0);
     close_fixture(&f);
 }

@@ -158,7 +158,7 @@ static void what_is_no_marian(void **state)
     write_vocabulary(folder, pieces, 90);
     refused(folder, RF_EDATA, "the two files are of different models");
     static const char *const odd[] = {
-        "{\"</s>\": 0, \"a\": 0}", "id 0 belongs to", "{\"</s>\": 7}", "expected an id from 0 to 0",
+        "{\"</s>\": 0, \"a\": 0}", "expected one token for each id, got", "{\"</s>\": 7}", "expected an id from 0 to 0",
         "{\"</s>\": 0, \"a\": 1.5}", "expected an id from 0 to 1", "[]", "expected a JSON object",
     };
     for (size_t i = 0; i < RF_COUNT(odd); i += 2) {

@@ -62,7 +62,8 @@ static rf_status shape_of_words(const char *word, int64_t V, bench_shape *s, rf_
     if (used && word[used] == '-' && sscanf(word, "%lldx%lld-%lld%n", &B, &low, &high, &used) != 3) used = 0;
     if (!used || word[used] || B < 1 || B > MOST_TEXTS || low < 2 || high < low || high > LONGEST ||
         B * high > MOST_TOKENS)
-        return rf_fail(why, RF_EARG, "--shape: '%.40s' is not TEXTSxTOKENS, as 8x128 or 32x5-200, nor @FILE", word);
+        return rf_fail(why, RF_EARG,
+                       "--shape: expected TEXTSxTOKENS (such as 8x128 or 32x5-200) or @FILE, got \"%.40s\"", word);
     const rf_status status = reserve_shape(s, 1, B, B * high, why);
     for (int64_t b = 0; b < B && !status; b++) add_text(s, low + rf_rng_below(&r, (uint32_t)(high - low + 1)), V, &r);
     if (!status) end_batch(s);
@@ -93,18 +94,18 @@ static rf_status walk_lengths(const char *path, const char *text, int64_t sum[3]
             sum[1]++;
             sum[2] += T;
             if (sum[1] > MOST_TEXTS || sum[2] > MOST_TOKENS)
-                return rf_fail(why, RF_EDATA, "%s:%lld: more than %d texts or %d tokens", path, (long long)line,
-                               (int)MOST_TEXTS, (int)MOST_TOKENS);
+                return rf_fail(why, RF_EDATA, "%s:%lld: expected at most %d texts and %d tokens up to here, got more",
+                               path, (long long)line, (int)MOST_TEXTS, (int)MOST_TOKENS);
             if (s) add_text(s, T, V, &r);
         }
         if (T < 0)
-            return rf_fail(why, RF_EDATA, "%s:%lld: not a list of lengths, 2 .. %d", path, (long long)line,
-                           (int)LONGEST);
+            return rf_fail(why, RF_EDATA, "%s:%lld: expected lengths of 2 to %d between blanks, got something else",
+                           path, (long long)line, (int)LONGEST);
         sum[0] += inside > 0;
         if (s && inside) end_batch(s);
         if (!*p) break;
     }
-    return sum[1] ? RF_OK : rf_fail(why, RF_EDATA, "%s: no length in it", path);
+    return sum[1] ? RF_OK : rf_fail(why, RF_EDATA, "%s: expected at least one length, got none", path);
 }
 
 static rf_status shape_of_file(const char *path, int64_t V, bench_shape *s, rf_error *why)

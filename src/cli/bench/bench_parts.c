@@ -153,7 +153,7 @@ static rf_status read_text(const rf_ctx *ctx, const char *path, tokenizing *t, r
     }
     rf_source_close(source);
     if (status || t->size <= MOST) return status;
-    return rf_fail(why, RF_EDATA, "%s: more than %d bytes", path, (int)MOST);
+    return rf_fail(why, RF_EDATA, "%s: expected at most %d bytes of text, got more", path, (int)MOST);
 }
 
 rf_status bench_tokenize(bench_job *j)

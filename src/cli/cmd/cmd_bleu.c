@@ -278,11 +278,16 @@ static rf_status check_options(const job *j)
     rf_error *why = &j->io->why;
     static const char *const fixed[] = {"tokenize", "smooth-method", "smooth-value"};
     if (a->confidence + a->randomization + a->bootstrap > 1)
-        return rf_fail(why, RF_EARG, "--confidence, --paired-ar and --paired-bs: one of them at a time");
+        return rf_fail(why, RF_EARG, "--confidence, --paired-ar, --paired-bs: expected one of them, got %d",
+                       a->confidence + a->randomization + a->bootstrap);
     if (a->segments && (a->confidence || a->randomization || a->bootstrap))
-        return rf_fail(why, RF_EARG, "--sentence-level: a single segment has no interval and no test");
+        return rf_fail(why, RF_EARG,
+                       "--sentence-level: expected no interval and no test, which need all segments, got one; leave "
+                       "out --confidence, --paired-ar and --paired-bs");
     if ((a->randomization || a->bootstrap) && j->systems < 2)
-        return rf_fail(why, RF_EARG, "a test needs two systems: -i BASELINE SYSTEM...");
+        return rf_fail(why, RF_EARG,
+                       "--input: expected at least two systems for a test, got %d; give -i BASELINE SYSTEM...",
+                       j->systems);
     for (size_t i = 0; a->tokenized && i < CLI_COUNT(fixed); i++)
         if (cli_given(j->io->parsed, fixed[i]))
             return rf_fail(

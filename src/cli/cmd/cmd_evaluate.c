@@ -77,7 +77,8 @@ static rf_status evaluate_pieces(cli_io *io, const evaluate_args *a, int64_t len
     t.max_length = length;
     if (t.tokens_per_batch < length) t.tokens_per_batch = length;
     const rf_status status = rf_evaluate_mlm_as(io->ctx, &t, cli_dtype(a->dtype), s, &io->why);
-    return status || isfinite(s->loss) ? status : rf_fail(&io->why, RF_ENUMERIC, "the loss is not finite");
+    if (status || isfinite(s->loss)) return status;
+    return rf_fail(&io->why, RF_ENUMERIC, "loss: expected a finite number, got %g", s->loss);
 }
 
 static int on_text(const evaluate_args *a, cli_io *io)
@@ -142,7 +143,7 @@ static int on_pairs(const evaluate_args *a, cli_io *io)
     rf_mlm_metrics s = {0};
     rf_error print = {0};
     if (rf_evaluate_pairs(io->ctx, &a->f.t, &s, &io->why)) return cli_exit(io);
-    if (!isfinite(s.loss)) rf_fail(&io->why, RF_ENUMERIC, "the loss is not finite");
+    if (!isfinite(s.loss)) rf_fail(&io->why, RF_ENUMERIC, "loss: expected a finite number, got %g", s.loss);
     if (a->json) {
         cli_print_json(json_pack("{s:f,s:f,s:f,s:I,s:I,s:I}", "eval_loss", s.loss, "eval_accuracy", s.accuracy,
                                  "perplexity", exp(s.loss), "labels", (json_int_t)s.labels, "tokens",
@@ -214,7 +215,7 @@ static int on_windows(const evaluate_args *a, const char *folder, cli_io *io)
         rf_fail(&io->why, RF_EARG, "--stride: expected less than the %lld tokens of a window (--max_length), got %lld",
                 (long long)a->f.t.max_length, (long long)a->stride);
     else if (!cli_pipeline_open(io, folder, cli_dtype(a->dtype), &p)) read_documents(a, io, p, &w);
-    if (!io->why.code && !w.labels) rf_fail(&io->why, RF_EDATA, "the text holds no token to predict");
+    if (!io->why.code && !w.labels) rf_fail(&io->why, RF_EDATA, "--text: expected tokens to predict, got none");
     if (!io->why.code) {
         print_windows(a, &w, &print);
         if (cli_flush(&print)) rf_fail(&io->why, print.code, "%s", print.text);
@@ -318,12 +319,12 @@ static rf_status pairs_only(const cli_parsed *p, rf_error *why)
             bool known = false;
             for (size_t k = 0; k < CLI_COUNT(both); k++) known |= !strcmp(row->name, both[k]);
             if (!known && cli_given(p, row->name))
-                return rf_fail(why, RF_EARG, "--%s has no effect on --source and --target: leave it out", row->name);
+                return rf_fail(why, RF_EARG, "--%s: has no effect with --source and --target; leave it out", row->name);
         }
     static const char *const own[] = {"max_lengths", "stride", "words", "dtype"};
     for (size_t i = 0; i < CLI_COUNT(own); i++)
         if (cli_given(p, own[i]))
-            return rf_fail(why, RF_EARG, "--%s has no effect on --source and --target: leave it out", own[i]);
+            return rf_fail(why, RF_EARG, "--%s: has no effect with --source and --target; leave it out", own[i]);
     return RF_OK;
 }
 
@@ -332,10 +333,12 @@ static rf_status refuse_other_options(const cli_parsed *p, bool text, rf_error *
     const rf_option *row;
     for (size_t i = 0; (row = text ? rf_finetune_option(i) : rf_train_option(i)); i++)
         if (option_applies(row, text) && cli_given(p, row->name))
-            return rf_fail(why, RF_EARG, "--%s is for %s", row->name, text ? "--dev" : "--text");
-    if (!text && cli_given(p, "max_lengths")) return rf_fail(why, RF_EARG, "--max_lengths is for --text");
-    if (!text && cli_given(p, "stride")) return rf_fail(why, RF_EARG, "--stride is for --text");
-    if (!text && cli_given(p, "words")) return rf_fail(why, RF_EARG, "--words is for --text");
+            return rf_fail(why, RF_EARG, "--%s: has no effect without %s; leave it out", row->name,
+                           text ? "--dev" : "--text");
+    static const char *const of_text[] = {"max_lengths", "stride", "words"};
+    for (size_t i = 0; !text && i < CLI_COUNT(of_text); i++)
+        if (cli_given(p, of_text[i]))
+            return rf_fail(why, RF_EARG, "--%s: has no effect without --text; leave it out", of_text[i]);
     if (cli_given(p, "stride") && cli_given(p, "max_lengths"))
         return rf_fail(why, RF_EARG, "--stride, --max_lengths: expected one of them, got both");
     if (cli_given(p, "max_length") && cli_given(p, "max_lengths"))

@@ -58,19 +58,19 @@ static rf_status read_band(job *j, const char *text, curve_run *out)
     rf_status status = RF_OK;
     const char *equal = strchr(text, '=');
     if (!equal || equal == text || (size_t)(equal - text) >= sizeof name)
-        return rf_fail(why, RF_EARG, "--band %.100s: not NAME=FILE,FILE,...", text);
+        return rf_fail(why, RF_EARG, "--band: expected NAME=FILE,FILE,..., got \"%.100s\"", text);
     snprintf(name, sizeof name, "%.*s", (int)(equal - text), text);
     for (const char *at = equal + 1; *at && !status;) {
         const size_t size = strcspn(at, ",");
         if (n == MOST || size >= sizeof path)
-            status = rf_fail(why, RF_EARG, "--band %.60s: more than %d files", name, (int)MOST);
+            status = rf_fail(why, RF_EARG, "--band %.60s: expected at most %d files, got more", name, (int)MOST);
         if (status) break;
         snprintf(path, sizeof path, "%.*s", (int)size, at);
         status = curves_read(path, &run[n], why);
         if (!status) curves_smooth(&run[n++], j->a->smoothing);
         at += size + (at[size] == ',');
     }
-    if (!status && !n) status = rf_fail(why, RF_EARG, "--band %.60s: no file", name);
+    if (!status && !n) status = rf_fail(why, RF_EARG, "--band %.60s: expected at least one file, got none", name);
     if (!status) status = curves_band(run, n, name, out, why);
     for (int i = 0; i < n; i++) curves_clear(&run[i]);
     return status;
@@ -212,9 +212,9 @@ static rf_status nothing_to_draw(const job *j)
 {
     for (int p = 0; p < CURVE_PANELS; p++)
         if (panel_used(j, p)) return RF_OK;
-    return rf_fail(&j->io->why, RF_EDATA, "%.200s: nothing to draw%s%.60s",
-                   j->a->files.n ? j->a->files.item[0] : j->run[0].name, j->a->metrics.n ? ": no " : "",
-                   j->a->metrics.n ? j->a->metrics.item[0] : "");
+    return rf_fail(&j->io->why, RF_EDATA, "%.200s: expected values of %.60s to draw, got none",
+                   j->a->files.n ? j->a->files.item[0] : j->run[0].name,
+                   j->a->metrics.n ? j->a->metrics.item[0] : "a metric");
 }
 
 /* Reports metrics that were requested but that some runs do not have. */

@@ -198,8 +198,8 @@ static rf_status positions_curve(const positions_args *a, cli_io *io, const cli_
         rf_rope_check(&c, &io->why))
         return io->why.code;
     if (layer >= c.num_hidden_layers)
-        return rf_fail(&io->why, RF_EARG, "--layer: the model has layers 0 to %lld",
-                       (long long)c.num_hidden_layers - 1);
+        return rf_fail(&io->why, RF_EARG, "--layer: expected a layer from 0 to %lld, got %lld",
+                       (long long)c.num_hidden_layers - 1, (long long)layer);
     const curve_of of = {&c, rf_ctx_kernels(io->ctx), layer, cli_given(io->parsed, "length") ? a->length : 0};
     if (positions_begin(a, &s, script, sizeof script, a->width, a->height, &io->why)) return io->why.code;
     if (a->output) put_plot(&s, k, &of, most);
@@ -216,12 +216,13 @@ static int run(void *arguments, cli_io *io)
     if (!a->words.n) {
         rf_config c;
         if (a->output || a->models.n || a->text.n)
-            rf_fail(&io->why, RF_EARG, "--output, --model and --text belong to a plot: positions plot KIND");
+            rf_fail(&io->why, RF_EARG,
+                    "--output, --model, --text: have no effect without a plot; use positions plot KIND");
         return io->why.code || positions_config(a, io, &c) ? cli_exit(io) : list(a, io, &c);
     }
     if (a->train.json)
         rf_fail(&io->why, RF_EARG,
-                "--json belongs to the list; positions plot without --output prints rows between tabs");
+                "--json: has no effect on a plot; leave it out (without --output, numbers are printed between tabs)");
     if (io->why.code) return cli_exit(io);
     if (strcmp(a->words.item[0], "plot") || a->words.n < 2) {
         char names[256];

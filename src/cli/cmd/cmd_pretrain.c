@@ -26,12 +26,12 @@ static rf_status take_caches(train_args *a, rf_error *why)
         const char *name = list->item[i], *colon = a->mix.n ? strrchr(name, ':') : name + strlen(name);
         char *end;
         if (!colon || (size_t)(colon - name) >= sizeof a->cache[i])
-            return rf_fail(why, RF_EARG, "--mix %.100s: not FILE:WEIGHT", name);
+            return rf_fail(why, RF_EARG, "--mix: expected FILE:WEIGHT, got \"%.100s\"", name);
         snprintf(a->cache[i], sizeof a->cache[i], "%.*s", (int)(colon - name), name);
         a->cache_name[i] = a->cache[i];
         if (!a->mix.n) continue;
         a->cache_weight[i] = strtod(colon + 1, &end);
-        if (end == colon + 1 || *end) return rf_fail(why, RF_EARG, "--mix %.100s: not FILE:WEIGHT", name);
+        if (end == colon + 1 || *end) return rf_fail(why, RF_EARG, "--mix: expected FILE:WEIGHT, got \"%.100s\"", name);
         if (!(a->cache_weight[i] > 1e-9 && a->cache_weight[i] < 1e9))
             return rf_fail(why, RF_EARG, "--mix %.100s: weight: expected 1e-9 to 1e9, got another number", name);
     }

@@ -45,8 +45,8 @@ static rf_status open_both(job *j)
     if (made->fingerprint != fingerprint) {
         const char *own = cli_sentence_name(j->a->model, name, sizeof name);
         return rf_fail(why, RF_EDATA,
-                       "%s: the index of another model: made with %.60s (%016" PRIx64 ") of %lld dimensions, this one "
-                       "is %.60s (%016" PRIx64 ") of %lld; give its model with -m, or index the lines anew",
+                       "%s: model: expected the one that built the index, %.60s (%016" PRIx64 ") of %lld dimensions, "
+                       "got %.60s (%016" PRIx64 ") of %lld; give that model with -m, or build the index again",
                        folder, made->model_name ? made->model_name : "one without a name", made->fingerprint,
                        (long long)made->dimensions, own ? own : "another", fingerprint, (long long)C);
     }

@@ -36,7 +36,8 @@ static rf_status check_idle(const job *j)
 {
     if (!rf_run_alive(j->a->output)) return RF_OK;
     return rf_fail(&j->io->why, RF_EBUSY,
-                   "%.200s: used by a training run, which writes to it at its end; choose another folder, or wait",
+                   "%.200s: expected a folder that no run uses, got that of a training run, which writes to it at its "
+                   "end; choose another folder, or wait",
                    j->a->output);
 }
 
@@ -57,8 +58,8 @@ static rf_status prepare_folder(job *j)
     if (j->made) return rmdir(a->output) ? rf_fail(why, RF_EIO, "%.200s: %s", a->output, strerror(errno)) : RF_OK;
     if (!rf_weights_path(a->output, path, sizeof path, NULL))
         return rf_fail(why, RF_EIO,
-                       "%.200s: contains weights, which need the tokens that they were trained with; choose another "
-                       "folder", a->output);
+                       "%.200s: expected a folder without weights, got one with weights, which need the tokens that "
+                       "they were trained with; choose another folder", a->output);
     if (check_idle(j)) return why->code;
     const char *old = a->overwrite ? NULL : rf_tokenizer_found(j->io->ctx, a->output);
     if (old)
@@ -202,7 +203,9 @@ static rf_status check_options(const job *j, int learns)
     for (size_t i = 0; i < CLI_COUNT(row); i++) {
         if (!cli_given(j->io->parsed, row[i].option)) continue;
         if (!learns)
-            return rf_fail(why, RF_EARG, "--type %s: does not learn from text; leave --%s out", j->type, row[i].option);
+            return rf_fail(why, RF_EARG,
+                           "--%s: has no effect with --type %s, which does not learn from text; leave it out",
+                           row[i].option, j->type);
         if (row[i].used && !(uses & row[i].used))
             return rf_fail(why, RF_EARG, "--%s: has no effect with --type %s; leave it out", row[i].option, j->type);
     }

@@ -194,7 +194,8 @@ static int run(void *arguments, cli_io *io)
     bool alive = true;
     double step = NAN;
     if (kind < 0) return cli_exit(io);
-    if (!a->once && !live) rf_fail(&io->why, RF_EARG, "watch draws in a terminal; --once prints a single time");
+    if (!a->once && !live)
+        rf_fail(&io->why, RF_EARG, "standard output: expected a terminal, got something else; use --once");
     else cli_signals_catch();
     while (!io->why.code && !cli_stopped()) {
         if (live) fputs("\033[H\033[2J", stdout);

@@ -340,7 +340,7 @@ static rf_status open_file(cli_out *o, const char *given, rf_error *why)
     const char *path = o->path;
     errno = ELOOP;
     if (circle) return refused(o, "open", why);
-    if (exists && S_ISDIR(st.st_mode)) return rf_fail(why, RF_EIO, "%.200s: is a directory", path);
+    if (exists && S_ISDIR(st.st_mode)) return rf_fail(why, RF_EIO, "%.200s: expected a file, got a directory", path);
     if (exists && !S_ISREG(st.st_mode)) {
         o->fd = open(given, O_WRONLY | O_CLOEXEC);                      /* a pipe's name is not in any folder         */
         return o->fd < 0 ? refused(o, "open", why) : RF_OK;

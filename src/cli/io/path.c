@@ -58,7 +58,7 @@ static rf_status read_all(FILE *from, const char *path, size_t limit, char **tex
     all[n] = 0;
     *text = all, *size = n;
     if (!ferror(from) && n <= limit) return RF_OK;
-    const rf_status status = n > limit ? rf_fail(why, RF_EDATA, "%s: more than %zu bytes", path, limit)
+    const rf_status status = n > limit ? rf_fail(why, RF_EDATA, "%s: expected at most %zu bytes, got more", path, limit)
                                        : rf_fail(why, RF_EIO, "%s: cannot read: %s", path, strerror(errno));
     free(all);
     return status;

@@ -138,7 +138,7 @@ static rf_status read_lines(cli_lines *in, const char *name, curve_run *r, rf_er
         else if (json_is_number(json_object_get(o, "step"))) status = take_line(r, o, why);
         else
             rf_fail(&broken, RF_EDATA, "%.200s:%llu: %s", name, (unsigned long long)in->number,
-                    o ? "no number \"step\"" : e.text);
+                    o ? "expected a number \"step\", got none" : e.text);
         json_decref(o);
     }
     r->lines = in->number;

@@ -50,9 +50,11 @@ static bool selected(const positions_args *a, int64_t l, int64_t h)
 static rf_status check_selection(const positions_args *a, const rf_config *c, rf_error *why)
 {
     if (a->layer >= c->num_hidden_layers)
-        return rf_fail(why, RF_EARG, "--layer: the model has layers 0 to %lld", (long long)c->num_hidden_layers - 1);
+        return rf_fail(why, RF_EARG, "--layer: expected a layer from 0 to %lld, got %lld",
+                       (long long)c->num_hidden_layers - 1, (long long)a->layer);
     if (a->head >= c->num_attention_heads)
-        return rf_fail(why, RF_EARG, "--head: a layer has heads 0 to %lld", (long long)c->num_attention_heads - 1);
+        return rf_fail(why, RF_EARG, "--head: expected a head from 0 to %lld, got %lld",
+                       (long long)c->num_attention_heads - 1, (long long)a->head);
     return RF_OK;
 }
 
@@ -296,7 +298,7 @@ rf_status positions_score(const positions_args *a, cli_io *io)
     cli_progress_clear(&b.progress);
     if (!status && !r.sums[0].rotates)
         status = rf_fail(&io->why, RF_EUNSUPPORTED,
-                         "score: %s does not rotate queries and keys by an angle for each plane and distance",
+                         "score: expected an encoding whose angles depend on plane and distance only, got %s",
                          rf_position_name(b.is));
     if (!status) status = check_selection(a, b.m.config, &io->why);
     const int64_t rows = status ? 1 : (score_panels(a, &b) + 1) / 2;

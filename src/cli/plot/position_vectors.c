@@ -118,13 +118,17 @@ rf_status positions_rotation(const positions_args *a, cli_io *io)
     const struct frequencies f = {&c, a->layer < 0 ? 0 : a->layer, cli_given(io->parsed, "length") ? a->length : 0};
     const int64_t positions = pixels(io, "max_distance", a->distance, 6) + 1;
     if (a->models.n || a->text.n)
-        return rf_fail(why, RF_EARG, "rotation is drawn from --config, without --model and --text");
+        return rf_fail(why, RF_EARG,
+                       "positions plot rotation: expected --config without --model and --text, got one of them");
     if (positions_config(a, io, &c) || positions_must(&c, a->config, POSITIONS_ROTATE, "rotation", why))
         return why->code;
     if (rf_rope_check(&c, why)) return why->code;
     if (f.layer >= c.num_hidden_layers)
-        return rf_fail(why, RF_EARG, "--layer: the model has layers 0 to %lld", (long long)c.num_hidden_layers - 1);
-    if (positions > MOST + 1) return rf_fail(why, RF_EARG, "--max_distance: rotation is drawn to position %d", MOST);
+        return rf_fail(why, RF_EARG, "--layer: expected a layer from 0 to %lld, got %lld",
+                       (long long)c.num_hidden_layers - 1, (long long)f.layer);
+    if (positions > MOST + 1)
+        return rf_fail(why, RF_EARG, "--max_distance: expected at most %d for rotation, got %lld", MOST,
+                       (long long)positions - 1);
     float *y = calloc((size_t)(positions * rf_rope_width(&c)), sizeof *y);
     lab_script s = {.out.fd = -1};
     char script[4096];
@@ -256,7 +260,9 @@ rf_status positions_similarity(const positions_args *a, cli_io *io)
     const int64_t T = pixels(io, "max_distance", a->distance, 127) + 1;
     if (a->text.n || a->models.n > 1 || (a->models.n && a->config))
         return rf_fail(why, RF_EARG, "positions plot similarity: expected one --model, or --config, and no --text");
-    if (T > MOST) return rf_fail(why, RF_EARG, "--max_distance: similarity is drawn to distance %d", MOST - 1);
+    if (T > MOST)
+        return rf_fail(why, RF_EARG, "--max_distance: expected at most %d for similarity, got %lld", MOST - 1,
+                       (long long)T - 1);
     char name[256];
     if (!a->models.n) {
         rf_model *model = NULL;

@@ -58,7 +58,7 @@ rf_status cli_model_folder(const char *given, char *out, size_t size, rf_error *
         char place[4096];
         const int n = snprintf(out, size, "%s", given);
         if (n < 0 || (size_t)n >= size)
-            return rf_fail(why, RF_EARG, "--model: the path is longer than %zu bytes", size - 1);
+            return rf_fail(why, RF_EARG, "--model: expected a path of at most %zu bytes, got a longer one", size - 1);
         if (access(given, F_OK) && !strchr(given, '/') && shipped(given, place, sizeof place))
             return rf_fail(why, RF_EIO, "%s: expected a model folder, got no file of this name; the shipped model of "
                            "this name is %s", given, place);

@@ -138,7 +138,7 @@ static rf_status open_file(rf_reader *r, rf_error *why)
         return rf_fail(why, RF_EDATA, "%s: expected the size of the start, %lld bytes, got %lld", f->path,
                        (long long)f->is.size, (long long)st.st_size);
     if (!strcmp(f->path, "-")) {
-        if (r->used_stdin) return rf_fail(why, RF_EARG, "standard input can be read only once");
+        if (r->used_stdin) return rf_fail(why, RF_EARG, "-: expected standard input once, got it twice");
         r->used_stdin = true;
     }
     rf_status s = r->memory ? rf__source_from_memory(r->ctx, r->memory, r->memory_size, f->path, &r->source, why)
@@ -312,7 +312,9 @@ rf_status rf__reader_unchanged(const rf_reader *r, rf_error *why)
 {
     for (int i = 0; i < r->files; i++)
         if (!r->memory && !rf__content_same(r->file[i].path, &r->file[i].is))
-            return rf_fail(why, RF_EDATA, "%s: changed while it was read", r->file[i].path);
+            return rf_fail(why, RF_EDATA,
+                           "%s: expected the same content at the end of reading, got a changed file; start again",
+                           r->file[i].path);
     return RF_OK;
 }
 

@@ -210,8 +210,8 @@ static rf_status read_entry(vocabulary *v, const char *path, const char *key, co
                        "%s: \"%.60s\": expected an id from 0 to %d, the number of pieces less one, got another value",
                        path, rf__printable(key).text, (int)v->n - 1);
     if (v->token[id])
-        return rf_fail(why, RF_EDATA, "%s: id %lld belongs to \"%.60s\" and to \"%.60s\"", path, (long long)id,
-                       rf__printable(v->token[id]).text, rf__printable(key).text);
+        return rf_fail(why, RF_EDATA, "%s: expected one token for each id, got \"%.60s\" and \"%.60s\" for id %lld",
+                       path, rf__printable(v->token[id]).text, rf__printable(key).text, (long long)id);
     memcpy(name, key, strlen(key) + 1);
     v->token[id] = name;
     v->sorted[k] = (word){name, (int32_t)id};

@@ -21,10 +21,10 @@ printf '5 9 12\n\n7\n3 3\r\n' > lengths
 expect 0 '' "$program" bench forward train attention -m model --shape @lengths --seconds 0.01
 [ "$(grep -c ' lengths\| @lengths' out)" -eq 3 ] || fail "rows of @FILE: $(cat out)"
 printf '5 9\n7 x\n' > bad
-expect 3 'bad:2: not a list of lengths' "$program" bench forward -m model --shape @bad
+expect 3 'bad:2: expected lengths of 2 to' "$program" bench forward -m model --shape @bad
 : > none
 expect 3 'none: no length' "$program" bench forward -m model --shape @none
-expect 2 'is not TEXTSxTOKENS' "$program" bench forward -m model --shape 8by128
+expect 2 'expected TEXTSxTOKENS .*, got "8by128"' "$program" bench forward -m model --shape 8by128
 mkdir pairs
 echo '{"model_type": "marian", "d_model": 32, "encoder_layers": 1, "decoder_layers": 1, "encoder_attention_heads": 2, "decoder_attention_heads": 2, "encoder_ffn_dim": 64, "decoder_ffn_dim": 64, "vocab_size": 40, "pad_token_id": 0, "eos_token_id": 3, "decoder_start_token_id": 0}' > pairs/config.json
 expect 3 'expected an encoder, got an encoder-decoder model' "$program" bench forward -c pairs/config.json --shape 2x16 --seconds 0.01

@@ -47,7 +47,7 @@ expect 0 '' "$program" positions plot wavelengths --config layers.json --layer 1
 awk '$1 == 16 { r = $2 / (200 * atan2(0, -1)) - 1; found = r > -1e-5 && r < 1e-5 } END { exit !found }' out || fail "base 10000: $(sed -n 18p out)"
 expect 2 'layers 0 to 1' "$program" positions plot wavelengths --config layers.json --layer 2
 
-expect 2 'belongs to the list' "$program" positions plot decay --json
+expect 2 '--json: has no effect on a plot' "$program" positions plot decay --json
 expect 2 'did you mean decay\?' "$program" positions plot decai
 expect 2 'plot' "$program" positions draw
 expect 2 '--head_size: expected an even number for rotation, got 63' "$program" positions plot decay --head_size 63
@@ -86,7 +86,7 @@ expect 3 'expected --model DIR, a trained model, since the vectors of absolute a
 expect 2 'did you mean rotation\?' "$program" positions plot rotatoin
 expect 2 'to distance 4095' "$program" positions plot similarity --max_distance 4096
 expect 2 'to position 1000' "$program" positions plot rotation --max_distance 1001
-expect 2 'rotation is drawn from --config' "$program" positions plot rotation -m x
+expect 2 'rotation: expected --config without --model' "$program" positions plot rotation -m x
 
 # bad_keys PATTERN KEYS   a model of 2 layers of 4 heads of 8 columns, with more keys of config.json: one sentence, exit 3.  The folder has
 # no weights, which would be exit 4: so they were not looked for.

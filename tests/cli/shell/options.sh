@@ -59,8 +59,8 @@ expect 2 "expected bash, zsh or fish, got 'tcsh'" "$program" completion tcsh
 # What is given takes effect, or said not to be.
 expect 2 'do_sample=false, --top_p: expected one of them' "$program" generate -m none --do_sample=false --top_p 0.5 x
 expect 2 '--env: expected no model folder and no --tensors, got one of them' "$program" info --env none
-expect 2 '.--label_column is for --dev' "$program" evaluate --text x --label_column 2
-expect 2 '.--max_lengths is for --text' "$program" evaluate --dev x --max_lengths 16,32
+expect 2 '.--label_column: has no effect without --dev' "$program" evaluate --text x --label_column 2
+expect 2 '.--max_lengths: has no effect without --text' "$program" evaluate --dev x --max_lengths 16,32
 expect 2 '.--max_length, --max_lengths: expected one' "$program" evaluate --text x --max_length 64 --max_lengths 16,32
 
 # The environment is checked like the command line, and comes after it.

@@ -39,7 +39,7 @@ for place in folder nowhere/vectors.npy lines/vectors.npy; do
     [ $? -eq 4 ] || fail "-o $place: $(cat err)"
     grep -qE "^roformer: $place" err || fail "-o $place: $(cat err)"
 done
-expect 4 'is a directory' "$program" embed -m model -o folder lines
+expect 4 'expected a file, got a directory' "$program" embed -m model -o folder lines
 if [ "$(id -u)" -ne 0 ]; then
     touch locked; chmod a-w locked
     expect 4 'locked: cannot write' "$program" embed -m model -o locked lines

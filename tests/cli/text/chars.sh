@@ -19,7 +19,7 @@ expect 0 'few: 16 tokens' "$program" vocab --type chars --text text.txt --size 1
 expect 2 '--cased: has no effect with --type chars; leave it out' "$program" vocab --type chars --cased --text text.txt -o x
 expect 2 '--alphabet: has no effect with --type chars; leave it out' "$program" vocab --type chars --alphabet 9 --text text.txt -o x
 expect 2 'expected --text' "$program" vocab --type chars -o x
-expect 3 'no character occurs 9999999 times' "$program" vocab --type chars --text text.txt --min-frequency 9999999 -o x
+expect 3 'expected characters that occur at least 9999999 times' "$program" vocab --type chars --text text.txt --min-frequency 9999999 -o x
 [ ! -e x ] || fail "a folder was made although it was refused"
 expect 4 'exists, and models trained with it need it; --overwrite replaces it' "$program" vocab --type chars --text text.txt -o base
 

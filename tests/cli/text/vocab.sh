@@ -30,8 +30,8 @@ cmp -s before a/vocab.txt && fail "--overwrite kept the old one"
 # A folder of weights keeps its tokens; a tokenizer.json that is given up is not read in place of the new vocabulary.
 mkdir weights weights/whole fast
 touch weights/whole/model.safetensors
-expect 4 'weights/whole: contains weights, which need the tokens that they were trained with' "$program" vocab --text text.txt --size 40 -o weights/whole
-expect 4 'weights/whole: contains weights, which need the tokens that they were trained with' "$program" vocab --type bytes -o weights/whole --overwrite
+expect 4 'weights/whole: expected a folder without weights, got one with weights' "$program" vocab --text text.txt --size 40 -o weights/whole
+expect 4 'weights/whole: expected a folder without weights, got one with weights' "$program" vocab --type bytes -o weights/whole --overwrite
 touch weights/tokenizer.json
 expect 4 'exists, and models trained with it need it; --overwrite replaces it' "$program" vocab --text text.txt --size 40 -o weights
 printf '{"model": {"type": "WordPiece", "vocab": {"[UNK]": 0, "[CLS]": 1, "[SEP]": 2, "[PAD]": 3, "[MASK]": 4}}}' > fast/tokenizer.json

@@ -7,8 +7,8 @@ awk 'BEGIN { for (i = 1; i <= 50; i++) { printf "{\"step\": %d, \"loss\": %f, \"
 sed 's/loss": /loss": 1/' run-a/metrics.jsonl > run-b/metrics.jsonl
 
 expect 3 'metrics.jsonl:2: ' "$program" plot -o x.svg "$(mkdir bad; printf '{"step": 1, "loss": 1}\n{"step": 2, "loss"\n{"step": 3, "loss": 1}\n' > bad/metrics.jsonl; echo bad)"
-expect 3 'no number "step"' "$program" plot -o x.svg "$(printf '{"loss": 1}\n' > bad/one.jsonl; echo bad/one.jsonl)"
-expect 3 'nothing to draw' "$program" plot -o x.svg "$(printf '{"step": 1}\n' > bad/two.jsonl; echo bad/two.jsonl)"
+expect 3 'expected a number "step", got none' "$program" plot -o x.svg "$(printf '{"loss": 1}\n' > bad/one.jsonl; echo bad/one.jsonl)"
+expect 3 'expected values of a metric to draw, got none' "$program" plot -o x.svg "$(printf '{"step": 1}\n' > bad/two.jsonl; echo bad/two.jsonl)"
 expect 4 'nowhere: cannot open' "$program" plot -o x.svg nowhere
 expect 2 'unknown metric los; did you mean loss\?' "$program" plot -o x.svg --metric los run-a
 cp run-a/metrics.jsonl log.svg
@@ -64,7 +64,7 @@ if command -v gnuplot > /dev/null; then
     holds out 'eval_accuracy'
     expect 0 '' "$program" watch tuned --once --metric f1
     holds out 'no eval_f1 is logged'
-    expect 3 'tuned: nothing to draw: no f1' "$program" plot tuned --metric f1 -o none.svg
+    expect 3 'tuned: expected values of f1 to draw, got none' "$program" plot tuned --metric f1 -o none.svg
     expect 2 'unknown metric acuracy; did you mean accuracy' "$program" plot tuned --metric acuracy -o none.svg
     expect 4 'cannot create' "$program" plot run-a -o none/loss.svg
 

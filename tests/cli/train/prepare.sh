@@ -20,9 +20,9 @@ expect 0 'step 6/6' "$program" pretrain --data a.cache b.cache --model base -o r
 # shellcheck disable=SC2086
 expect 2 '--data, --mix: expected one of them, got both' "$program" pretrain --data a.cache --mix b.cache:1 --model base -o run3 $shape
 # shellcheck disable=SC2086
-expect 2 'not FILE:WEIGHT' "$program" pretrain --mix a.cache --model base -o run3 $shape
+expect 2 '--mix: expected FILE:WEIGHT, got' "$program" pretrain --mix a.cache --model base -o run3 $shape
 # shellcheck disable=SC2086
-expect 2 'not FILE:WEIGHT' "$program" pretrain --mix a.cache:x --model base -o run3 $shape
+expect 2 '--mix: expected FILE:WEIGHT, got' "$program" pretrain --mix a.cache:x --model base -o run3 $shape
 # shellcheck disable=SC2086
 expect 2 '--mix a.cache:0: weight: expected 1e-9 to 1e9, got another number' "$program" pretrain --mix a.cache:0 --model base -o run3 $shape
 # shellcheck disable=SC2086

@@ -83,7 +83,7 @@ expect 2 '--fp16 is not an option' "$program" train-translation --fp16
 expect 2 'recipe: ' "$program" train-translation --recipe iwslt -o x
 expect 2 'expected one of them, got ' "$program" evaluate -m whole --source val.en --target val.de --text val.en
 expect 2 'expected the same number of files, got 1 and 0' "$program" evaluate -m whole --source val.en
-expect 2 'has no effect on --source' "$program" evaluate -m whole --source val.en --target val.de --mlm_probability 0.2
+expect 2 'has no effect with --source' "$program" evaluate -m whole --source val.en --target val.de --mlm_probability 0.2
 [ ! -e x ] || fail "a folder was made although it was refused: $(ls x)"
 
 # As many sub-words, but other ones than the weights know; a checkpoint's, too.  A list of other weights says nothing, and neither do settings.

@@ -91,7 +91,7 @@ await grep -qs 'step 2/' log
 expect 75 "held/.lock: used by another run: process $pid " "$program" finetune $tune -o held
 expect 75 'held: expected a folder that is not in use' "$program" convert pre held
 expect 75 'held: expected a folder that is not in use' "$program" convert pre held --overwrite
-expect 75 'held: used by a training run, which writes to it at its end' "$program" vocab --text train.tsv -o held --overwrite
+expect 75 'held: expected a folder that no run uses, got that of a training run, which writes to it at its end' "$program" vocab --text train.tsv -o held --overwrite
 [ ! -e held/vocab.txt ] || fail "vocab wrote into a folder that a run holds"
 kill -s TERM $pid
 wait $pid

@@ -102,6 +102,6 @@ if command -v gnuplot > /dev/null; then
     expect 0 'drawn' "$program" plot --band both=s1,s2 --smoothing 0.3 -o band.svg
     holds band.svg 'both loss'
 fi
-expect 2 'not NAME=FILE' "$program" plot --band s1,s2 -o x.svg
+expect 2 'expected NAME=FILE,FILE,..., got "s1,s2"' "$program" plot --band s1,s2 -o x.svg
 expect 2 'plot: expected FILE' "$program" plot -o x.svg
 done_testing

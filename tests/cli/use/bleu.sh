@@ -77,7 +77,7 @@ printf 'a\nb\377\nc\n' > bad
 expect 3 'bad:2: .*UTF-8' "$program" bleu ref -i bad
 expect 4 'none.*No such file' "$program" bleu none -i sys
 expect 2 'expected bleu, chrf, chrf' "$program" bleu --metrics bleu,meteor ref -i sys
-expect 2 'one of them at a time' "$program" bleu --confidence --paired-bs ref -i sys other
+expect 2 'expected one of them, got 2' "$program" bleu --confidence --paired-bs ref -i sys other
 expect 2 'needs two systems' "$program" bleu --paired-ar ref -i sys
 expect 2 'has no interval' "$program" bleu --sentence-level --confidence ref -i sys
 expect 2 'standard input .* 2 times' "$program" bleu - -i -

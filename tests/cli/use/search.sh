@@ -88,7 +88,7 @@ done
 # Whose index it is, and whether it is whole.
 awk 'BEGIN { print "text\tpair"; for (i = 0; i < 16; i++) print "the old city " i "\tthe city is old " i }' > pairs.tsv
 "$program" finetune -q --task embed --model model --train pairs.tsv --max_steps 1 --dropout 0 -o trained > note 2>&1
-expect 3 'some: the index of another model: made with model \([0-9a-f]{16}\) of [0-9]+ dimensions, this one is trained \(' \
+expect 3 'some: model: expected the one that built the index, model \([0-9a-f]{16}\) of [0-9]+ dimensions, got trained \(' \
     "$program" search -m trained some 'the river'
 expect 0 'some: intact' sh -c '"$0" verify some >&2' "$program"
 cp -r some short; head -c 200 some/vectors.faiss > short/vectors.faiss
