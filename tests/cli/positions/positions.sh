@@ -45,7 +45,7 @@ expect 0 '' "$program" positions plot wavelengths --config layers.json
 awk '$1 == 16 { r = $2 / (20 * atan2(0, -1)) - 1; found = r > -1e-5 && r < 1e-5 } END { exit !found }' out || fail "base 100: $(sed -n 18p out)"
 expect 0 '' "$program" positions plot wavelengths --config layers.json --layer 1
 awk '$1 == 16 { r = $2 / (200 * atan2(0, -1)) - 1; found = r > -1e-5 && r < 1e-5 } END { exit !found }' out || fail "base 10000: $(sed -n 18p out)"
-expect 2 'layers 0 to 1' "$program" positions plot wavelengths --config layers.json --layer 2
+expect 2 'expected a layer from 0 to 1, got' "$program" positions plot wavelengths --config layers.json --layer 2
 
 expect 2 '--json: has no effect on a plot' "$program" positions plot decay --json
 expect 2 'did you mean decay\?' "$program" positions plot decai
@@ -84,8 +84,8 @@ expect 3 'rotation: expected an encoding that has this plot .*, got rotary_axial
 encoding absolute
 expect 3 'expected --model DIR, a trained model, since the vectors of absolute are learned' "$program" positions plot similarity --config encoding.json
 expect 2 'did you mean rotation\?' "$program" positions plot rotatoin
-expect 2 'to distance 4095' "$program" positions plot similarity --max_distance 4096
-expect 2 'to position 1000' "$program" positions plot rotation --max_distance 1001
+expect 2 'expected at most 4095 for similarity, got 4096' "$program" positions plot similarity --max_distance 4096
+expect 2 'expected at most 1000 for rotation, got 1001' "$program" positions plot rotation --max_distance 1001
 expect 2 'rotation: expected --config without --model' "$program" positions plot rotation -m x
 
 # bad_keys PATTERN KEYS   a model of 2 layers of 4 heads of 8 columns, with more keys of config.json: one sentence, exit 3.  The folder has
@@ -202,14 +202,14 @@ expect 0 '' "$program" positions plot score -m model --text long.txt --max_lengt
 expect 0 '' "$program" positions plot extrapolation -m model -m model --text long.txt --max_length 16 --stretches 2
 [ "$(awk 'NR > 1 { print $3 }' out | sort | uniq -c | awk '$1 == 2' | wc -l)" -eq 5 ] || fail "a model is not equal to itself: $(cat out)"
 expect 2 '--text' "$program" positions plot extrapolation -m model
-expect 2 'layers 0 to 1' "$program" positions plot attention -m model --text x --layer 2
-expect 2 'heads 0 to 3' "$program" positions plot score -m model --text long.txt --max_length 16 --head 4
+expect 2 'expected a layer from 0 to 1, got' "$program" positions plot attention -m model --text x --layer 2
+expect 2 'expected a head from 0 to 3, got 4' "$program" positions plot score -m model --text long.txt --max_length 16 --head 4
 expect 2 'expected no --model' "$program" positions plot decay -m model
 expect 2 'one --text' "$program" positions plot attention -m model
 sed 's/"vocab_size"/"position_embedding_type": "none", "vocab_size"/' model/config.json > none.json && cp -r model none && mv none.json none/config.json
 expect 3 'similarity: expected an encoding that has this plot .*, got none' "$program" positions plot similarity -m none
 expect 2 'one --model, or --config' "$program" positions plot similarity -m none --config none
-expect 3 'none does not rotate' "$program" positions plot score -m none --text long.txt --max_length 16
+expect 3 'expected an encoding whose angles depend on plane and distance only, got none' "$program" positions plot score -m none --text long.txt --max_length 16
 if command -v gnuplot > /dev/null; then
     expect 0 'drawn' "$program" positions plot attention -m model --text "the city's river" -o map.svg
     holds map.svg 'layer 1, head 3'

@@ -42,7 +42,7 @@ expect 2 '--seed: expected 0 to 9200000000000000000, got 99999999999999999999' "
 expect 2 '--threads: expected 0 to 1024, got 1025' "$program" --threads 1025 info --env
 expect 2 "--json: expected true or false, got 'maybe'" "$program" info --json=maybe
 expect 2 '--text: expected a value, got an empty one' "$program" vocab --text ''
-expect 2 "shape: '8by128' is not" "$program" bench --shape 8by128 --seconds 0.01
+expect 2 'shape: expected TEXTSxTOKENS .*, got "8by128"' "$program" bench --shape 8by128 --seconds 0.01
 expect 2 "isa" "$program" --isa nosuch info --env
 
 # What a command needs.

@@ -35,7 +35,7 @@ holds out '*'
 expect 0 '' "$program" watch 'run <1>' --once --rows 0 --metric eval_loss
 [ "$(wc -l < out)" -eq 2 ] || fail "numbers alone: $(cat out)"
 expect 2 'did you mean eval_loss' "$program" watch 'run <1>' --once --metric eval_los
-expect 2 '.--once prints' "$program" watch 'run <1>'
+expect 2 'terminal, got something else; use --once' "$program" watch 'run <1>'
 expect 4 'nowhere' "$program" watch nowhere --once
 
 # A run that goes on is said to run; afterwards it does not.  Watching it does not disturb its lock.
