@@ -23,7 +23,7 @@ expect 0 '' "$program" bench forward train attention -m model --shape @lengths -
 printf '5 9\n7 x\n' > bad
 expect 3 'bad:2: expected lengths of 2 to' "$program" bench forward -m model --shape @bad
 : > none
-expect 3 'none: no length' "$program" bench forward -m model --shape @none
+expect 3 'none: expected at least one length, got none' "$program" bench forward -m model --shape @none
 expect 2 'expected TEXTSxTOKENS .*, got "8by128"' "$program" bench forward -m model --shape 8by128
 mkdir pairs
 echo '{"model_type": "marian", "d_model": 32, "encoder_layers": 1, "decoder_layers": 1, "encoder_attention_heads": 2, "decoder_attention_heads": 2, "encoder_ffn_dim": 64, "decoder_ffn_dim": 64, "vocab_size": 40, "pad_token_id": 0, "eos_token_id": 3, "decoder_start_token_id": 0}' > pairs/config.json
