@@ -78,8 +78,8 @@ expect 3 'bad:2: .*UTF-8' "$program" bleu ref -i bad
 expect 4 'none.*No such file' "$program" bleu none -i sys
 expect 2 'expected bleu, chrf, chrf' "$program" bleu --metrics bleu,meteor ref -i sys
 expect 2 'expected one of them, got 2' "$program" bleu --confidence --paired-bs ref -i sys other
-expect 2 'needs two systems' "$program" bleu --paired-ar ref -i sys
-expect 2 'has no interval' "$program" bleu --sentence-level --confidence ref -i sys
+expect 2 'expected at least two systems' "$program" bleu --paired-ar ref -i sys
+expect 2 'expected no interval' "$program" bleu --sentence-level --confidence ref -i sys
 expect 2 'standard input .* 2 times' "$program" bleu - -i -
 input=sys expect 2 'without -i FILE it is the translation' "$program" bleu -
 expect 2 'REFERENCE' "$program" bleu
