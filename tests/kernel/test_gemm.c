@@ -407,6 +407,12 @@ static void refusals(void **state)
     why = (rf_error){0};
     assert_int_equal(rf_packed_product(ctx, p, 1, a, 2, NULL, RF_ACT_NONE, c, 2, &why), RF_ESHAPE);
     t_failed(&why, RF_ESHAPE, "x: expected a stride from its width, 3,");
+    rf_ctx *ref = t_ctx(1, "ref");
+    why = (rf_error){0};
+    assert_int_equal(rf_packed_product(ref, p, 1, a, 3, NULL, RF_ACT_NONE, c, 2, &why),
+                     strcmp(rf_ctx_isa(ctx), "ref") ? RF_EARG : RF_OK);
+    if (strcmp(rf_ctx_isa(ctx), "ref")) t_failed(&why, RF_EARG, "packed, got one with \"ref\"");
+    rf_ctx_free(ref);
     rf_packed_free(p);
     rf_packed_free(NULL);
     rf_ctx_free(ctx);

@@ -63,7 +63,8 @@ typedef struct rf_gemm_call {
 rf_status rf_gemm(const rf_ctx *ctx, const rf_gemm_call *call, rf_error *why);
 
 /* A weight matrix w[n,k], stored in the order in which products read it. It never changes and may be shared by threads.
- * The order depends on the rung: use a packed matrix with the context that packed it. */
+ * The order depends on the rung: use a packed matrix with a context of the same rung, while the context that packed it
+ * exists. */
 typedef struct rf_packed rf_packed;
 
 /* Packs a weight matrix.
@@ -118,7 +119,7 @@ rf_status rf_quantize_int8(const rf_ctx *ctx, int64_t n, int64_t k, const float 
 
 /* Multiplies by packed weights: y[m,n] = act(x[m,k] w^T + bias), or the equation of rf_pack_gated for its weights.
  *
- *   ctx        the context that packed w
+ *   ctx        the context that packed w, or one with the same rung (otherwise RF_EARG)
  *   x, y       row-major; ldx and ldy are the distances between rows in elements. They must not overlap
  *   bias       [n] ([2n] for gated weights), or NULL
  *   RF_EARG, RF_ESHAPE, RF_ERANGE, RF_ENOMEM   as for rf_gemm

@@ -278,6 +278,10 @@ rf_status rf_packed_product(const rf_ctx *ctx, const rf_packed *w, int64_t m, co
     rf_status s;
     if (!(ctx && w && (x || m < 1 || w->k < 1) && (y || m < 1 || w->n < 1)))
         return rf__missing("rf_packed_product", "ctx, w, x, y", why);
+    if (strcmp(ctx->isa, w->ctx->isa))
+        return rf_fail(why, RF_EARG,
+                       "packed product: expected a context with the instruction set \"%s\", for which the weights were "
+                       "packed, got one with \"%s\"", w->ctx->isa, ctx->isa);
     if ((s = check_sizes("packed product", m, w->n, w->k, why))) return s;
     if ((s = check_stride("packed product", "x", ldx, w->k, why))) return s;
     if ((s = check_stride("packed product", "y", ldy, w->n, why))) return s;
