@@ -84,14 +84,14 @@ const rf_reading *rf_answerer_reading(const rf_answerer *a);
 /* Classifies a text or a pair. Returns the probabilities of the labels, [K], valid until the next call: cls softmax,
  * multilabel a sigmoid for each label; for reg the predicted numbers. The single output of a model without problem_type
  * is a logit: its sigmoid is returned, as in the text-classification pipeline of transformers. */
-rf_status rf_answerer_classify(rf_answerer *a, const char *text, size_t size, const char *pair, size_t pair_size,
+rf_status rf_answerer_classify(rf_answerer *a, const char *text, size_t bytes, const char *pair, size_t pair_bytes,
                                const float **probability, rf_error *why);
 
 /* Scores pairs of a query and each of n texts by a model that reads both at once (a reranker), as CrossEncoder of
  * sentence-transformers does: out[i] = f(the model's one output), f being the folder's activation_fn, else the sigmoid.
  * A score does not depend on the other texts.
  *
- *   text, size       [n] UTF-8 texts and their bytes; the caller's
+ *   text, bytes      [n] UTF-8 texts and their sizes in bytes; the caller's
  *   max_length       tokens of a pair, the longer text of which is truncated first; 0: never truncated; -1: as the
  *                    folder says
  *   out              [n]
@@ -99,8 +99,8 @@ rf_status rf_answerer_classify(rf_answerer *a, const char *text, size_t size, co
  *                    Identity and Tanh
  *
  * Cost: a forward pass over the tokens of all pairs. */
-rf_status rf_answerer_cross(rf_answerer *a, const char *query, size_t query_size, const char *const text[],
-                            const size_t size[], int64_t n, int64_t max_length, double out[], rf_error *why);
+rf_status rf_answerer_cross(rf_answerer *a, const char *query, size_t query_bytes, const char *const text[],
+                            const size_t bytes[], int64_t n, int64_t max_length, double out[], rf_error *why);
 
 /* Predicts every example of a file, labeled or not, and calls `line` with each line of output, without its end; the
  * text is valid until `line` returns. If the file has ids (a column or member "id"), they come first.
@@ -123,7 +123,7 @@ typedef enum rf_prediction_format {
     RF_PREDICTIONS_GLUE,
     RF_PREDICTIONS_SQUAD
 } rf_prediction_format;
-typedef rf_status rf_prediction_line(void *user, const char *line, size_t size, rf_error *why);
+typedef rf_status rf_prediction_line(void *user, const char *line, size_t bytes, rf_error *why);
 rf_status rf_answerer_predict(rf_answerer *a, const rf_finetune_options *o, const char *file,
                               rf_prediction_format format, rf_prediction_line *line, void *user, rf_error *why);
 

@@ -63,7 +63,7 @@ rf_status rf_tokenizer_make(const rf_ctx *ctx, const char *type, rf_tokenizer **
  *   RF_EDATA        the vocabulary is empty or not UTF-8, or a special token is missing
  *   options         NULL: the defaults
  *   RF_EARG         the options were not initialized, or one is out of range */
-rf_status rf_tokenizer_new(const rf_ctx *ctx, const char *vocab, size_t size, const char *name,
+rf_status rf_tokenizer_new(const rf_ctx *ctx, const char *vocab, size_t bytes, const char *name,
                            const rf_tokenizer_options *options, rf_tokenizer **out, rf_error *why);
 void rf_tokenizer_free(rf_tokenizer *t);
 
@@ -129,7 +129,7 @@ enum {
  *   RF_EARG     `limit` is smaller than the number of added tokens ([CLS] and [SEP])
  *   RF_ERANGE   the text has 4 GiB or more
  *   RF_ENOMEM   out of memory; after any error the encoding holds what it held before the call, or nothing */
-rf_status rf_encode(const rf_tokenizer *t, const char *text, size_t size, const char *pair, size_t pair_size,
+rf_status rf_encode(const rf_tokenizer *t, const char *text, size_t bytes, const char *pair, size_t pair_bytes,
                     size_t limit, int flags, rf_encoding *e, size_t *dropped, rf_error *why);
 
 /* Texts are given as `n` pointers and their sizes in bytes. If `bytes` is NULL, or a size is RF_STRING, the text ends
@@ -165,29 +165,29 @@ typedef struct rf_sample_options {
 } rf_sample_options;
 void rf_sample_options_init(rf_sample_options *o, size_t size);
 #define rf_sample_defaults(o) rf_sample_options_init((o), sizeof *(o))
-rf_status rf_encode_sample(const rf_tokenizer *t, const char *text, size_t size, const rf_sample_options *options,
+rf_status rf_encode_sample(const rf_tokenizer *t, const char *text, size_t bytes, const rf_sample_options *options,
                            int flags, rf_encoding *e, rf_error *why);
 
 /* The index of the first byte at which `text` is not valid UTF-8 (shortest form, no surrogates, at most U+10FFFF), or
- * `size` if all of it is valid. NULL counts as an empty text. */
-size_t rf_utf8_check(const char *text, size_t size);
+ * `bytes` if all of it is valid. NULL counts as an empty text. */
+size_t rf_utf8_check(const char *text, size_t bytes);
 
 /* 1: the text is empty or consists of white space (property White_Space) and control characters (Cc, Cf). 0: it has
  * other characters, or bytes that are not UTF-8. NULL counts as an empty text. */
-int rf_utf8_blank(const char *text, size_t size);
+int rf_utf8_blank(const char *text, size_t bytes);
 
 /* The last part of a message about text that is not UTF-8: the legacy encoding that it resembles and the command that
  * converts it, or "". Pass as much of the text as is available, for example a line. Static storage. */
-const char *rf_utf8_advice(const char *text, size_t size);
+const char *rf_utf8_advice(const char *text, size_t bytes);
 
 /* The text of the ids. Ids outside the vocabulary are skipped, and with skip_special also special tokens. `clean_up`
  * applies the replacements of transformers' clean_up_tokenization_spaces. WordPiece tokens are joined as in
- * transformers 5. The text ends with a zero byte, which *size (size may be NULL) does not count. It is freed with
+ * transformers 5. The text ends with a zero byte, which *bytes (bytes may be NULL) does not count. It is freed with
  * rf_text_free. NULL: out of memory, or `t` or `id` is NULL.
  *
  * The text of n tokens is a prefix of the text of n + 1 tokens, except that a final U+FFFD may be completed by the next
  * token. */
-char *rf_decode(const rf_tokenizer *t, const int32_t id[], size_t n, int skip_special, int clean_up, size_t *size);
+char *rf_decode(const rf_tokenizer *t, const int32_t id[], size_t n, int skip_special, int clean_up, size_t *bytes);
 void rf_text_free(const rf_tokenizer *t, char *text);
 
 /* ---- training a tokenizer ---------------------------------------------------------------------------------------- */
@@ -235,7 +235,7 @@ typedef struct rf_tokenizer_trainer rf_tokenizer_trainer;
  *   RF_EDATA         the text is not UTF-8 (the message names the byte), or there was no text to learn from */
 rf_status rf_tokenizer_trainer_new(const rf_ctx *ctx, const char *type, const rf_tokenizer_train_options *options,
                                    rf_tokenizer_trainer **out, rf_error *why);
-rf_status rf_tokenizer_trainer_feed(rf_tokenizer_trainer *t, const char *text, size_t size, rf_error *why);
+rf_status rf_tokenizer_trainer_feed(rf_tokenizer_trainer *t, const char *text, size_t bytes, rf_error *why);
 /* Number of lines that were split for subword training, which takes lines of at most 4,192 bytes, as SentencePiece's
  * program does. Lines are split at blanks, or between characters if there is no blank. */
 int64_t rf_tokenizer_trainer_split_lines(const rf_tokenizer_trainer *t);
@@ -251,7 +251,7 @@ typedef struct rf_vocab_trainer rf_vocab_trainer;
  * outlive the trainer. */
 rf_status rf_vocab_trainer_new(const rf_ctx *ctx, const rf_tokenizer_options *options, size_t max_words,
                                rf_vocab_trainer **out, rf_error *why);
-rf_status rf_vocab_trainer_feed(rf_vocab_trainer *v, const char *text, size_t size, rf_error *why);
+rf_status rf_vocab_trainer_feed(rf_vocab_trainer *v, const char *text, size_t bytes, rf_error *why);
 
 /* Learns a vocabulary of `size` tokens: the five special tokens, the characters (at most `alphabet`, most frequent
  * first), then the most frequent pairs, until `size` is reached or no pair occurs `least` times. `progress` may be

@@ -250,7 +250,7 @@ void rf__answerer_label(const rf_answerer *a, const float *z, float *score)
     if (lone_logit(c)) rf__task_sigmoid(z, 1, score);
 }
 
-rf_status rf_answerer_classify(rf_answerer *a, const char *text, size_t size, const char *pair, size_t pair_size,
+rf_status rf_answerer_classify(rf_answerer *a, const char *text, size_t bytes, const char *pair, size_t pair_bytes,
                                const float **probability, rf_error *why)
 {
     if (!(a && text && probability)) return rf__missing("rf_answerer_classify", "answerer, text, probability", why);
@@ -260,7 +260,7 @@ rf_status rf_answerer_classify(rf_answerer *a, const char *text, size_t size, co
     int64_t rows;
     rf_status status = rf__answerer_can_label(a, why);
     if (status) return status;
-    status = rf_encode(rf_model_tokenizer(a->model), text, size, pair, pair_size, (size_t)a->max_length, 0, e,
+    status = rf_encode(rf_model_tokenizer(a->model), text, bytes, pair, pair_bytes, (size_t)a->max_length, 0, e,
                                  &dropped, why);
     if (status) return status;
     a->reading.examples++;

@@ -69,10 +69,11 @@ static rf_status score_pairs(rf_answerer *a, waiting *w, double (*f)(double z), 
     return status;
 }
 
-rf_status rf_answerer_cross(rf_answerer *a, const char *query, size_t query_size, const char *const text[],
-                            const size_t size[], int64_t n, int64_t max_length, double out[], rf_error *why)
+rf_status rf_answerer_cross(rf_answerer *a, const char *query, size_t query_bytes, const char *const text[],
+                            const size_t bytes[], int64_t n, int64_t max_length, double out[], rf_error *why)
 {
-    if (!(a && query && (!n || (text && size && out)))) return rf__missing("rf_answerer_cross", "answerer, texts", why);
+    if (!(a && query && (!n || (text && bytes && out))))
+        return rf__missing("rf_answerer_cross", "answerer, texts", why);
     if (max_length < -1)
         return rf_fail(why, RF_EARG, "max_length: expected -1 or more, got %lld", (long long)max_length);
     double (*f)(double z) = NULL;
@@ -82,7 +83,7 @@ rf_status rf_answerer_cross(rf_answerer *a, const char *query, size_t query_size
     a->reading.max_length = limit;
     int64_t done = 0;
     for (int64_t i = 0; i < n && !status; i++) {
-        status = add(a, &w, query, query_size, text[i], size[i], limit, why);
+        status = add(a, &w, query, query_bytes, text[i], bytes[i], limit, why);
         if (status || (w.start[w.n] < BATCH_TOKENS && i + 1 < n)) continue;
         const int64_t pairs = w.n;
         status = score_pairs(a, &w, f, out + done, why);

@@ -27,15 +27,15 @@ size_t rf__replace_all(char *text, size_t size, const rf_change *change, size_t 
     return size;
 }
 
-char *rf_decode(const rf_tokenizer *t, const int32_t id[], size_t n, int skip_special, int clean_up, size_t *size)
+char *rf_decode(const rf_tokenizer *t, const int32_t id[], size_t n, int skip_special, int clean_up, size_t *bytes)
 {
-    size_t bytes = 0;
+    size_t size = 0;
     if (!t || (!id && n)) return NULL;
-    char *text = t->row->decode(t, id, n, skip_special != 0, &bytes);
+    char *text = t->row->decode(t, id, n, skip_special != 0, &size);
     if (!text) return NULL;
-    if (clean_up) bytes = rf__replace_all(text, bytes, in_text, RF_COUNT(in_text));
-    text[bytes] = 0;
-    if (size) *size = bytes;
+    if (clean_up) size = rf__replace_all(text, size, in_text, RF_COUNT(in_text));
+    text[size] = 0;
+    if (bytes) *bytes = size;
     return text;
 }
 

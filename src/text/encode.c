@@ -358,11 +358,11 @@ static rf_status encode(const rf_tokenizer *t, const char *text, size_t size, co
     return RF_OK;
 }
 
-rf_status rf_encode(const rf_tokenizer *t, const char *text, size_t size, const char *pair, size_t pair_size,
+rf_status rf_encode(const rf_tokenizer *t, const char *text, size_t bytes, const char *pair, size_t pair_bytes,
                     size_t limit, int flags, rf_encoding *e, size_t *dropped, rf_error *why)
 {
-    if (!(t && (text || !size) && e)) return rf__missing("rf_encode", "tokenizer, text, encoding", why);
-    return encode(t, text, size, pair, pair_size, NULL, limit, flags, e, dropped, why);
+    if (!(t && (text || !bytes) && e)) return rf__missing("rf_encode", "tokenizer, text, encoding", why);
+    return encode(t, text, bytes, pair, pair_bytes, NULL, limit, flags, e, dropped, why);
 }
 
 void rf_sample_options_init(rf_sample_options *o, size_t size)
@@ -373,10 +373,10 @@ void rf_sample_options_init(rf_sample_options *o, size_t size)
 
 enum { NBEST = 512 };                   /* the limit of SentencePiece */
 
-rf_status rf_encode_sample(const rf_tokenizer *t, const char *text, size_t size, const rf_sample_options *options,
+rf_status rf_encode_sample(const rf_tokenizer *t, const char *text, size_t bytes, const rf_sample_options *options,
                            int flags, rf_encoding *e, rf_error *why)
 {
-    if (!(t && (text || !size) && e)) return rf__missing("rf_encode_sample", "tokenizer, text, encoding", why);
+    if (!(t && (text || !bytes) && e)) return rf__missing("rf_encode_sample", "tokenizer, text, encoding", why);
     rf_sample_options o;
     rf_sample_defaults(&o);
     const rf_status status = rf__options_read(&o, sizeof o, sizeof o, options, "rf_sample_options", why);
@@ -390,5 +390,5 @@ rf_status rf_encode_sample(const rf_tokenizer *t, const char *text, size_t size,
         return rf_fail(why, RF_EARG,
                        "encode: alpha, nbest: expected 0 to 1000, and a value other than 0, got %g and %d",
                        (double)o.alpha, o.nbest);
-    return encode(t, text, size, NULL, 0, &o, 0, flags, e, NULL, why);
+    return encode(t, text, bytes, NULL, 0, &o, 0, flags, e, NULL, why);
 }

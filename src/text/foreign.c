@@ -59,15 +59,15 @@ static bool western(const unsigned char *text, size_t size)
     return letters > 0;
 }
 
-const char *rf_utf8_advice(const char *text, size_t size)
+const char *rf_utf8_advice(const char *text, size_t bytes)
 {
     const unsigned char *p = (const unsigned char *)text;
     size_t usual[2];
     if (!text) return "";
-    if (size > 1 && ((p[0] == 0xFF && p[1] == 0xFE) || (p[0] == 0xFE && p[1] == 0xFF)))           /* U+FEFF */
+    if (bytes > 1 && ((p[0] == 0xFF && p[1] == 0xFE) || (p[0] == 0xFE && p[1] == 0xFF)))           /* U+FEFF */
         return "; it looks like UTF-16: iconv -f UTF-16 -t UTF-8 converts it";
-    const size_t gb = characters(gb18030, p, size, &usual[0]), big = characters(big5, p, size, &usual[1]);
-    if (western(p, size)) return "; it looks like windows-1252: iconv -f WINDOWS-1252 -t UTF-8 converts it";
+    const size_t gb = characters(gb18030, p, bytes, &usual[0]), big = characters(big5, p, bytes, &usual[1]);
+    if (western(p, bytes)) return "; it looks like windows-1252: iconv -f WINDOWS-1252 -t UTF-8 converts it";
     if (gb > 1 && (5 * usual[0] >= 4 * gb || !big))
         return "; it looks like GB18030: iconv -f GB18030 -t UTF-8 converts it";
     return big > 1 && 5 * usual[1] >= 4 * big ? "; it looks like Big5: iconv -f BIG5 -t UTF-8 converts it" : "";

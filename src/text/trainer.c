@@ -54,11 +54,11 @@ rf_status rf__training_text(const char *text, size_t size, rf_error *why)
                    (unsigned char)text[bad]);
 }
 
-rf_status rf_tokenizer_trainer_feed(rf_tokenizer_trainer *t, const char *text, size_t size, rf_error *why)
+rf_status rf_tokenizer_trainer_feed(rf_tokenizer_trainer *t, const char *text, size_t bytes, rf_error *why)
 {
-    if (!(t && (text || !size))) return rf__missing("rf_tokenizer_trainer_feed", "trainer, text", why);
-    const rf_status status = rf__training_text(text, size, why);
-    return status ? status : t->row->training->feed(t, text, size, why);
+    if (!(t && (text || !bytes))) return rf__missing("rf_tokenizer_trainer_feed", "trainer, text", why);
+    const rf_status status = rf__training_text(text, bytes, why);
+    return status ? status : t->row->training->feed(t, text, bytes, why);
 }
 
 rf_status rf_tokenizer_trainer_finish(rf_tokenizer_trainer *t, rf_tokenizer **out, rf_error *why)

@@ -130,37 +130,37 @@ static size_t well_formed(const unsigned char *p, size_t left)
     return n;
 }
 
-size_t rf_utf8_check(const char *text, size_t size)
+size_t rf_utf8_check(const char *text, size_t bytes)
 {
     const unsigned char *p = (const unsigned char *)text;
     size_t i = 0;
     if (!text) return 0;
-    while (i < size) {
+    while (i < bytes) {
         uint64_t eight;
-        if (size - i >= 8 && (memcpy(&eight, p + i, 8), !(eight & 0x8080808080808080))) {
+        if (bytes - i >= 8 && (memcpy(&eight, p + i, 8), !(eight & 0x8080808080808080))) {
             i += 8;
             continue;
         }
-        if (size - i >= 3 && p[i] > 0xE0 && p[i] < 0xED && (p[i + 1] & 0xC0) == 0x80 && (p[i + 2] & 0xC0) == 0x80) {
+        if (bytes - i >= 3 && p[i] > 0xE0 && p[i] < 0xED && (p[i + 1] & 0xC0) == 0x80 && (p[i + 2] & 0xC0) == 0x80) {
             i += 3;                                       /* most Han characters                                      */
             continue;
         }
-        const size_t n = well_formed(p + i, size - i);
+        const size_t n = well_formed(p + i, bytes - i);
         if (!n) return i;
         i += n;
     }
-    return size;
+    return bytes;
 }
 
-int rf_utf8_blank(const char *text, size_t size)
+int rf_utf8_blank(const char *text, size_t bytes)
 {
     const unsigned char *p = (const unsigned char *)text;
     size_t i = 0;
-    while (p && i < size && well_formed(p + i, size - i)) {
+    while (p && i < bytes && well_formed(p + i, bytes - i)) {
         const uint32_t c = rf__utf8_get(p, &i);
         if (!rf__unicode_white(c) && !rf__unicode_control(c)) return 0;
     }
-    return !p || i == size;
+    return !p || i == bytes;
 }
 
 size_t rf__utf8_encode(uint32_t c, char to[4])

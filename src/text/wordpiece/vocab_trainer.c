@@ -127,11 +127,11 @@ static rf_status count_words(rf_vocab_trainer *v, const char *text, size_t size,
     return RF_OK;
 }
 
-rf_status rf_vocab_trainer_feed(rf_vocab_trainer *v, const char *text, size_t size, rf_error *why)
+rf_status rf_vocab_trainer_feed(rf_vocab_trainer *v, const char *text, size_t bytes, rf_error *why)
 {
-    if (!(v && (text || !size))) return rf__missing("rf_vocab_trainer_feed", "trainer, text", why);
-    const rf_status status = rf__training_text(text, size, why);
-    return status ? status : count_words(v, text, size, why);
+    if (!(v && (text || !bytes))) return rf__missing("rf_vocab_trainer_feed", "trainer, text", why);
+    const rf_status status = rf__training_text(text, bytes, why);
+    return status ? status : count_words(v, text, bytes, why);
 }
 
 rf_status rf_vocab_trainer_learn(rf_vocab_trainer *v, int32_t size, int32_t alphabet, uint64_t least,

@@ -293,7 +293,7 @@ rf_status rf__tokenizer_options_read(rf_tokenizer_options *own, const rf_tokeniz
                             why);
 }
 
-rf_status rf_tokenizer_new(const rf_ctx *ctx, const char *vocab, size_t size, const char *name,
+rf_status rf_tokenizer_new(const rf_ctx *ctx, const char *vocab, size_t bytes, const char *name,
                            const rf_tokenizer_options *options, rf_tokenizer **out, rf_error *why)
 {
     if (!(ctx && vocab && name && out)) return rf__missing("rf_tokenizer_new", "ctx, vocab, name, out", why);
@@ -305,7 +305,7 @@ rf_status rf_tokenizer_new(const rf_ctx *ctx, const char *vocab, size_t size, co
     if (o.rules != RF_RULES_RUST && o.rules != RF_RULES_PYTHON)
         return rf_fail(why, RF_EARG, "%s: rules: expected 0 (rust) or 1 (python), got %d", name, (int)o.rules);
     rf_vocab v;
-    const rf_status status = rf__vocab_lines(&v, ctx, vocab, size, name, o.rules, NULL, 0, why);
+    const rf_status status = rf__vocab_lines(&v, ctx, vocab, bytes, name, o.rules, NULL, 0, why);
     const rf_tokenizer_parts parts = {.name = name};
     return status ? status : rf__wordpiece_make(ctx, &rf__tokenizer_wordpiece, &v, &o, &parts, out, why);
 }
