@@ -92,7 +92,8 @@ bool rf__expect_vector(rf_graph *g, const char *op, const char *what, const rf_t
     return !g->error.code;
 }
 
-rf_status rf__check_starts(const char *what, const int32_t start[], int64_t B, int64_t N, int64_t least, rf_error *why)
+static rf_status check_starts(const char *what, const int32_t start[], int64_t B, int64_t N, int64_t least,
+                              rf_error *why)
 {
     if (B < 0 || B > INT32_MAX || !start)
         return rf_fail(why, RF_EARG, "%s: sequences: expected 0 to %d and their starts, got %lld%s", what, INT32_MAX,
@@ -110,7 +111,7 @@ rf_status rf__check_starts(const char *what, const int32_t start[], int64_t B, i
 
 bool rf__expect_starts(rf_graph *g, const char *op, const int32_t start[], int64_t B, int64_t N, int64_t least)
 {
-    return !g->error.code && !rf__check_starts(op, start, B, N, least, &g->error);
+    return !g->error.code && !check_starts(op, start, B, N, least, &g->error);
 }
 
 /* ---- memory ----------------------------------------------------------------------------------------------------- */

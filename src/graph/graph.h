@@ -91,9 +91,8 @@ bool rf__expect_rank(rf_graph *g, const char *op, const char *what, const rf_ten
 /* Returns true if the vector is NULL or has n elements. */
 bool rf__expect_vector(rf_graph *g, const char *op, const char *what, const rf_tensor *x, int64_t n);
 
-/* Checks the starts of B sequences, stored one after another in N tokens, each of at least `least` tokens.  RF_EARG: no
- * starts; RF_ESHAPE: they decrease, or do not end at N.  The latter fails the graph. */
-rf_status rf__check_starts(const char *what, const int32_t start[], int64_t B, int64_t N, int64_t least, rf_error *why);
+/* Checks the starts of B sequences, stored one after another in N tokens, each of at least `least` tokens. The graph
+ * fails with RF_EARG: no starts; RF_ESHAPE: they decrease, or do not end at N. */
 bool rf__expect_starts(rf_graph *g, const char *op, const int32_t start[], int64_t B, int64_t N, int64_t least);
 
 /* The only macros that contain a return: they return nil if the graph has failed or the condition is false. */

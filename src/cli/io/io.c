@@ -256,7 +256,8 @@ rf_status cli_texts_fail(const cli_texts *t, uint64_t number, rf_error *why, con
 
 /* ---- output ------------------------------------------------------------------------------------------------------ */
 
-void cli_pipe_closed(void)
+/* _exits with 141. */
+static _Noreturn void end_closed_pipe(void)
 {
     cli_end(128 + 13);
 }
@@ -266,7 +267,7 @@ static rf_status refused(cli_out *o, const char *verb, rf_error *why)
     const int e = errno;
     if (e == EPIPE && !o->temporary) {
         cli_out_discard(o);
-        cli_pipe_closed();
+        end_closed_pipe();
     }
     return rf_fail(why, RF_EIO, "%.200s: cannot %s: %s", o->path ? o->path : "standard output", verb, strerror(e));
 }
@@ -499,7 +500,7 @@ rf_status cli_flush(rf_error *why)
     errno = 0;
     if (!fflush(stdout) && !ferror(stdout)) return RF_OK;
     const int e = errno ? errno : before ? before : EIO;
-    if (e == EPIPE) cli_pipe_closed();
+    if (e == EPIPE) end_closed_pipe();
     return rf_fail(why, RF_EIO, "standard output: cannot write: %s", strerror(e));
 }
 

@@ -148,7 +148,6 @@ rf_status cli_flush(rf_error *why);
 
 /* Prints one line of JSON; floats have the 9 digits that represent an f32 exactly.  Frees `value`. */
 rf_status cli_print_json(json_t *value, size_t flags, rf_error *why);
-_Noreturn void cli_pipe_closed(void);                                   /* _exits with 141                            */
 
 /* ---- signals ----------------------------------------------------------------------------------------------------- */
 

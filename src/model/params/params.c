@@ -40,7 +40,7 @@ static bool required(const rf_param_row *r, const rf_config *c, int64_t layer)
     return !r->when || r->when(c, layer);
 }
 
-int rf__config_stacks(const rf_config *c) { return c->is_encoder_decoder ? RF_STACKS : 1; }
+static int stacks_of(const rf_config *c) { return c->is_encoder_decoder ? RF_STACKS : 1; }
 
 void rf__config_stack(const rf_config *c, int stack, rf_config *out)
 {
@@ -136,7 +136,7 @@ static rf_status choose(const rf_config *config, rf_head head, rf_params *out, c
         return rf_fail(why, RF_EDATA, "config: num_labels: expected 2 for the ends of an answer, got %lld",
                        (long long)config->num_labels);
     rf_status status = rf__family_find(config, &out->family, why);
-    out->stacks = rf__config_stacks(config);
+    out->stacks = stacks_of(config);
     for (int s = 0, first = 0; s < out->stacks && !status; first += (int)out->stack[s++].config.num_hidden_layers) {
         rf__config_stack(config, s, &out->stack[s].config);
         out->stack[s].first = first;
@@ -275,7 +275,7 @@ int64_t rf_config_parameters(const rf_config *given)
     if (rf__family_find(c, &f, NULL)) return 0;
     const rf_head_row *head = rf__family_head(f, rf_config_head(c));
     int64_t sum = head ? count_family(c, head->row, -1) : 0;
-    for (int s = 0; s < rf__config_stacks(c); s++) {
+    for (int s = 0; s < stacks_of(c); s++) {
         rf_config side;
         rf__config_stack(c, s, &side);
         sum += count_family(&side, embedding_of(f, s), -1);

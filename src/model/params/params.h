@@ -32,8 +32,7 @@ typedef struct rf_params {
     rf_param *p;
 } rf_params;
 
-/* The config of a stack; rf__config_stacks is their number. */
-int rf__config_stacks(const rf_config *c);
+/* The config of a stack. */
 void rf__config_stack(const rf_config *c, int stack, rf_config *out);
 
 /* The random features of linear attention, in each config, become those of a training step
