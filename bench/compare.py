@@ -93,9 +93,12 @@ class Peer:
 
     def turn(self, case):
         self.process.send_signal(signal.SIGCONT)
-        self.process.stdin.write(json.dumps(case) + "\n")
-        self.process.stdin.flush()
-        answer = self.line() or {"error": "it ended"}
+        try:
+            self.process.stdin.write(json.dumps(case) + "\n")
+            self.process.stdin.flush()
+            answer = self.line() or {"error": "it ended"}
+        except BrokenPipeError:
+            answer = {"error": "it ended"}
         self.process.send_signal(signal.SIGSTOP)
         return answer
 
