@@ -186,6 +186,17 @@ static inline vi v_set1_pair(const uint16_t *p)
     memcpy(&word, p, sizeof word);
     return _mm256_set1_epi32(word);
 }
+/* The first or the second bf16 of each of VW pairs, widened.  A shift would share its port with multiply-adds. */
+static inline vf v_first_of_pairs(const uint16_t *p)
+{
+    const vi to = _mm256_setr_epi8(-1, -1, 0, 1, -1, -1, 4, 5, -1, -1, 8, 9, -1, -1, 12, 13,
+                                   -1, -1, 0, 1, -1, -1, 4, 5, -1, -1, 8, 9, -1, -1, 12, 13);
+    return _mm256_castsi256_ps(_mm256_shuffle_epi8(v_load_pairs(p), to));
+}
+static inline vf v_second_of_pairs(const uint16_t *p)
+{
+    return _mm256_castsi256_ps(_mm256_and_si256(v_load_pairs(p), _mm256_set1_epi32((int)0xffff0000)));
+}
 static inline void v_store_pairs(uint16_t *p, vf first, vf second)
 {
     const vi w = _mm256_or_si256(v_near_bf16(first), _mm256_slli_epi32(v_near_bf16(second), 16));

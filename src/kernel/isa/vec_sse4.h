@@ -194,6 +194,12 @@ static inline vi v_set1_pair(const uint16_t *p)
     memcpy(&word, p, sizeof word);
     return _mm_set1_epi32(word);
 }
+/* The first or the second bf16 of each of VW pairs, widened. */
+static inline vf v_first_of_pairs(const uint16_t *p) { return _mm_castsi128_ps(_mm_slli_epi32(v_load_pairs(p), 16)); }
+static inline vf v_second_of_pairs(const uint16_t *p)
+{
+    return _mm_castsi128_ps(_mm_and_si128(v_load_pairs(p), _mm_set1_epi32((int)0xffff0000)));
+}
 static inline vi v_halves(vf low, vf high) { return _mm_packus_epi32(v_near_bf16(low), v_near_bf16(high)); }
 static inline vi v_pairs(vf first, vf second)
 {
