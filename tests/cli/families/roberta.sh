@@ -51,7 +51,7 @@ expect 3 'bare: expected tokenizer_class in tokenizer_config.json, got none' "$p
 # Merges: a line that is no pair, a piece that is not in the vocabulary, a pair twice.
 for line in 'abc' 'a b c' ' b' 'a '; do
     { cat "$golden/merges.txt"; echo "$line"; } > pairs/merges.txt
-    expect 3 "merges.txt: line [0-9]*: expected two pieces with a blank between them, got \"$line" "$program" tokenize -m pairs 'a'
+    expect 3 "merges.txt:[0-9]*: expected two pieces with a blank between them, got \"$line" "$program" tokenize -m pairs 'a'
 done
 { cat "$golden/merges.txt"; echo 'qq zz'; } > pairs/merges.txt
 expect 3 'merge [0-9]*, of "qq": expected pieces of the vocabulary' "$program" tokenize -m pairs 'a'
