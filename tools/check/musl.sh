@@ -6,11 +6,7 @@ set -eu
 cd "$(dirname "$0")/../.."
 folder=build/musl
 rm -rf $folder && mkdir -p $folder
-for header in jansson.h jansson_config.h utf8proc.h zstd.h zstd_errors.h zlib.h zconf.h xxhash.h microhttpd.h; do
-    for path in /usr/include/$header /usr/include/"$(cc -print-multiarch)"/$header; do
-        [ ! -f "$path" ] || ln -sf "$path" $folder/
-    done
-done
+sh tools/check/link_headers.sh $folder
 # checked OPTION...: the syntax of every source; those of the server are built with _GNU_SOURCE
 checked() {
     syntax() { xargs -P "$(nproc)" -I{} musl-gcc -std=c11 -fsyntax-only "$@" -Iinclude -Isrc -idirafter $folder -DRF_SENTENCEPIECE -DROFORMER_VERSION='"0"' {}; }

@@ -19,13 +19,8 @@ build=$(mktemp -d)
 trap 'rm -rf "$build"' EXIT
 trap 'exit 1' HUP INT TERM
 
-# Headers of other packages are the same for every machine.
 mkdir "$build/include"
-for header in jansson.h jansson_config.h utf8proc.h zstd.h zstd_errors.h zlib.h zconf.h xxhash.h microhttpd.h; do
-    for path in /usr/include/$header /usr/include/"$(cc -print-multiarch)"/$header /usr/local/include/$header; do
-        [ ! -f "$path" ] || ln -sf "$path" "$build/include/"
-    done
-done
+sh tools/check/link_headers.sh "$build/include"
 
 # Rungs at -O3 with their flags of rungs.def and the rest at -O2, as they ship; the tests at -O1, because gcc 12.2 for AArch64 fails on some of them when it vectorizes.
 flags="-std=c11 -pthread -static -Iinclude -Isrc -Itests/support/neon -Itests/support -isystem $build/include -DROFORMER_VERSION=\"neon\"
