@@ -26,12 +26,7 @@ static const rf_family_row layer[] = {
     RF_BERT_ROW("attention.attn.o.bias", "C", ZEROS, false, 0, out_bias),
     RF_BERT_ROW("attention.LayerNorm.weight", "C", ONES, false, 0, norm),
     RF_BERT_ROW("attention.LayerNorm.bias", "C", ZEROS, false, 0, norm_bias),
-    RF_BERT_ROW("intermediate.dense.weight", "FC", NORMAL, true, 0, up),
-    RF_BERT_ROW("intermediate.dense.bias", "F", ZEROS, false, 0, up_bias),
-    RF_BERT_ROW("output.dense.weight", "CF", NORMAL, true, 0, down),
-    RF_BERT_ROW("output.dense.bias", "C", ZEROS, false, 0, down_bias),
-    RF_BERT_ROW("output.LayerNorm.weight", "C", ONES, false, 0, norm2),
-    RF_BERT_ROW("output.LayerNorm.bias", "C", ZEROS, false, 0, norm2_bias),
+    RF_BERT_FEED_FORWARD,
     {{0}, 0},
 };
 

@@ -207,11 +207,6 @@ const rf_silent rf__silent_bert[] = {
 
 const rf_family_row rf__rows_bert_layer[] = {
     RF_BERT_ATTENTION,
-    RF_BERT_ROW("intermediate.dense.weight", "FC", NORMAL, true, 0, up),
-    RF_BERT_ROW("intermediate.dense.bias", "F", ZEROS, false, 0, up_bias),
-    RF_BERT_ROW("output.dense.weight", "CF", NORMAL, true, 0, down),
-    RF_BERT_ROW("output.dense.bias", "C", ZEROS, false, 0, down_bias),
-    RF_BERT_ROW("output.LayerNorm.weight", "C", ONES, false, 0, norm2),
-    RF_BERT_ROW("output.LayerNorm.bias", "C", ZEROS, false, 0, norm2_bias),
+    RF_BERT_FEED_FORWARD,
     {{0}, 0},
 };

@@ -50,6 +50,15 @@ rf_footprint rf__gated_footprint(const rf_config *c, bool bf16);
     RF_BERT_ROW("attention.output.LayerNorm.weight", "C", ONES, false, 0, norm),                                       \
     RF_BERT_ROW("attention.output.LayerNorm.bias", "C", ZEROS, false, 0, norm_bias)
 
+/* The feed-forward layer and its norm. */
+#define RF_BERT_FEED_FORWARD                                                                                           \
+    RF_BERT_ROW("intermediate.dense.weight", "FC", NORMAL, true, 0, up),                                               \
+    RF_BERT_ROW("intermediate.dense.bias", "F", ZEROS, false, 0, up_bias),                                             \
+    RF_BERT_ROW("output.dense.weight", "CF", NORMAL, true, 0, down),                                                   \
+    RF_BERT_ROW("output.dense.bias", "C", ZEROS, false, 0, down_bias),                                                 \
+    RF_BERT_ROW("output.LayerNorm.weight", "C", ONES, false, 0, norm2),                                                \
+    RF_BERT_ROW("output.LayerNorm.bias", "C", ZEROS, false, 0, norm2_bias)
+
 /* A classifier of K columns, or of one. */
 #define RF_BERT_CLASSIFIER(labels, label)                                                                              \
     RF_HEAD_ROW("classifier.weight", labels, NORMAL, true, 0, out),                                                    \
