@@ -1,6 +1,6 @@
 # Forwards to CMake; `make help` lists the targets.
 .DEFAULT_GOAL := all
-.PHONY: docs all build setup demo test quick check check-published asan ubsan tsan debug bench fuzz lint sweep abi coverage dist install uninstall clean help
+.PHONY: docs all build setup demo test quick check check-published check-folders asan ubsan tsan debug bench fuzz lint sweep abi coverage dist install uninstall clean help
 MAKEFLAGS += --no-print-directory
 B := build/release
 J ?= $(shell nproc)
@@ -36,6 +36,10 @@ check-published: all ## published models below HUB=DIR against what their publis
 	@[ -n "$(HUB)" ] || { echo 'check-published: say where the folders are: make check-published HUB=DIR' >&2; exit 2; }
 	@cmake --build $(B) -j $(J) --target published
 	@$(B)/experiments/published "$(HUB)"
+
+check-folders: all ## config and tokenizer files of published models below DIR, with random weights, against transformers of PYTHON
+	@[ -n "$(DIR)" ] || { echo 'check-folders: say where the folders are: make check-folders DIR=DIR [PYTHON=...]' >&2; exit 2; }
+	@$(or $(PYTHON),python3) tools/check/published_folders.py $(B)/roformer "$(DIR)"
 
 asan ubsan tsan debug: ## the suite under a sanitizer, or with debug checks
 	@sh tools/build.sh $@
