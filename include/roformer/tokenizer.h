@@ -82,6 +82,7 @@ const rf_tokenizer *rf_tokenizer_target(const rf_tokenizer *t);  /* that of a tr
 const rf_tokenizer_options *rf_tokenizer_options_of(const rf_tokenizer *t);   /* WordPiece; other types: NULL */
 const char *rf_tokenizer_token(const rf_tokenizer *t, int32_t id);            /* NULL if there is no such id */
 int32_t rf_tokenizer_id(const rf_tokenizer *t, const char *token);            /* -1 if it is not in the vocabulary */
+/* The five special tokens; -1: the tokenizer has no such token. */
 int32_t rf_tokenizer_unk(const rf_tokenizer *t);
 int32_t rf_tokenizer_cls(const rf_tokenizer *t);
 int32_t rf_tokenizer_sep(const rf_tokenizer *t);

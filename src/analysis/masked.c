@@ -25,6 +25,7 @@ rf_status rf_masked_new(const rf_ctx *ctx, const rf_tokenizer *t, int64_t capaci
     if (!m) return rf_fail(why, RF_ENOMEM, "out of memory: a batch");
     m->ctx = ctx;
     rf_status status = rf__vocab_new(ctx, t, &m->vocab, why);
+    if (!status) status = rf__vocab_needs_mask(&m->vocab, why);
     if (!status) status = rf__mlm_batch_new(ctx, capacity, &m->batch, why);
     m->masking = (rf__masking){rf__evaluation_key(seed), mlm_probability, false, &m->vocab, false};
     if (status) rf_masked_free(m);

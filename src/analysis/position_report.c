@@ -340,6 +340,7 @@ static rf_status cutting_new(const rf_probe *lab, struct cutting *c, rf_error *w
     const rf_stretches *s = lab->text;
     const int64_t limit = s->size + RF__TEMPLATE, pieces = s->size / (s->length - RF__TEMPLATE) + 1;
     rf_status status = rf__vocab_new(ctx, rf_model_tokenizer(lab->model), &c->vocab, why);
+    if (!status && !causal(lab)) status = rf__vocab_needs_mask(&c->vocab, why);
     if (!status) status = rf__mlm_batch_new(ctx, limit, &c->masked, why);
     if (status) return status;
     c->masking = (rf__masking){rf__evaluation_key(lab->seed), lab->mlm_probability, false, &c->vocab, false};

@@ -83,7 +83,7 @@ enum { TRANSLATED = 256, TRANSLATIONS = 128 };        /* for translation models:
                                                          at a time */
 
 #define USUAL \
-    .num_beams = 1, .forced_bos = -1, .forced_eos = -1, .length_penalty = 1, .repetition_penalty = 1, \
+    .num_beams = 1, .bos = -1, .forced_bos = -1, .forced_eos = -1, .length_penalty = 1, .repetition_penalty = 1, \
     .temperature = 1, .top_p = 1, .typical_p = 1
 
 static const rf__generation_config translator = {USUAL, .max_new_tokens = TRANSLATED};

@@ -1,6 +1,7 @@
 /* logprob.c — the log-probability of a text:
  *
- *     causal     log p(tokens | [CLS] context)
+ *     causal     log p(tokens | [CLS] context), [CLS] only if the tokenizer puts it before a text; with nothing before
+ *                it, the first token has no probability
  *     masked     sum over the tokens t of the text: log p(t | all other tokens), the pseudo-log-likelihood */
 #include "pipeline/masked.h"
 #include "roformer/generate.h"
@@ -50,7 +51,7 @@ rf_status rf_logprob_text(rf_pipeline *p, const char *context, size_t context_by
         rf__options_read(&o, sizeof o, RF_SIZE_TO(rf_logprob_options, end), options, "rf_logprob_options", why);
     const rf_tokenizer *t = rf_model_tokenizer(p->model);
     const int64_t most = o.max_length ? o.max_length : rf_model_config(p->model)->max_position_embeddings;
-    size_t n = 1, first = 1;
+    size_t n = rf__tokenizer_opens(t), first;
     p->parts.window.n = 0;
     if (!status && o.stride && o.max_length && o.stride >= o.max_length)
         status = rf_fail(why, RF_EARG, "stride: expected less than max_length, %lld, got %lld", (long long)o.max_length,
@@ -65,25 +66,30 @@ rf_status rf_logprob_text(rf_pipeline *p, const char *context, size_t context_by
     if (!status && masked) status = check_masked(p, &o, why);
     if (!status) status = add_tokens(p, "", 0, &n, why);
     if (status) return status;
-    p->id[0] = rf_tokenizer_cls(t);
+    if (n) p->id[0] = rf_tokenizer_cls(t);
     status = add_tokens(p, context, before, &n, why);
     first = n;
     if (!status) status = add_tokens(p, text, bytes, &n, why);
     if (status) return status;
+    if (o.end && p->sep < 0)
+        return rf_fail(why, RF_EUNSUPPORTED, "end: expected a tokenizer with a token that ends a text, got one without");
     if (o.end) p->id[n++] = rf_tokenizer_sep(t);
-    double *logprob = rf__realloc(p->ctx, p->logprob, n * sizeof *logprob);
+    const bool alone = !first && n;                                        /* the first token follows nothing */
+    first += alone;
+    double *logprob = rf__realloc(p->ctx, p->logprob, (n + 1) * sizeof *logprob);
     if (!logprob) return rf_fail(why, RF_ENOMEM, "out of memory: a text of %zu tokens", n);
     p->logprob = logprob;
     const int64_t stride = o.stride ? o.stride : (most + 1) / 2;
-    if (!masked) status = rf_session_logprobs(p->session, p->id, (int64_t)n, most, stride, logprob, why);
-    else {
+    if (!masked && n) status = rf_session_logprobs(p->session, p->id, (int64_t)n, most, stride, logprob, why);
+    else if (masked) {
         p->id[n] = rf_tokenizer_sep(t);
         status = rf__pseudo_logprobs(p, p->id, (int64_t)n + 1, (int64_t)first, (int64_t)(n - first), 2048,
                                      logprob + first, why);
     }
     if (status) return status;
     rf_text_logprob *s = &p->text_logprob;
-    *s = (rf_text_logprob){.n = (int64_t)(n - first), .id = p->id + first, .logprob = logprob + first};
+    *s = (rf_text_logprob){.n = (int64_t)(n - first), .id = p->id + first, .logprob = logprob + first,
+                           .uncounted = alone};
     for (size_t i = first; i < n; i++) s->total += logprob[i];
     *out = s;
     return RF_OK;

@@ -128,6 +128,7 @@ static rf_status read_all(const reading *r, int64_t start, rf__generation_config
     x->max_length = start < 0 && !fresh ? length : 0;
     if (!status) status = read_integer(r, "no_repeat_ngram_size", 0, MOST, &x->no_repeat_ngram_size);
     if (!status) status = read_integer(r, "top_k", 0, 1 << 24, &x->top_k);
+    if (!status) status = read_integer(r, "bos_token_id", 0, INT32_MAX, &x->bos);
     if (!status) status = read_integer(r, "forced_bos_token_id", 0, INT32_MAX, &x->forced_bos);
     if (!status) status = read_integer(r, "forced_eos_token_id", 0, INT32_MAX, &x->forced_eos);
     if (!status) status = read_integer(r, "decoder_start_token_id", 0, INT32_MAX, &begins);

@@ -18,7 +18,7 @@ static rf_status write_file(const rf_tokenizer *t, const char *folder, const cha
 
 static json_t *specials(const rf_tokenizer *t)
 {
-    return json_pack("{s:s, s:s, s:s, s:s, s:s}", "unk_token", t->name[RF_UNK], "cls_token", t->name[RF_CLS],
+    return json_pack("{s:s*, s:s*, s:s*, s:s*, s:s*}", "unk_token", t->name[RF_UNK], "cls_token", t->name[RF_CLS],
                      "sep_token", t->name[RF_SEP], "pad_token", t->name[RF_PAD], "mask_token", t->name[RF_MASK]);
 }
 

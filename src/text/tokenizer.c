@@ -35,12 +35,15 @@ static int32_t id_among(const rf_added *added, size_t n, const char *text)
 static rf_status name_specials(rf_tokenizer *t, const rf_tokenizer_parts *parts, rf_error *why)
 {
     for (int i = 0; i < RF_SPECIALS; i++) {
+        t->special[i] = -1;
+        if (parts->lacks && !parts->special[i]) continue;
         t->name[i] = rf__strdup(t->ctx, parts->special[i] ? parts->special[i] : standard[i]);
         if (!t->name[i]) return no_memory(why);
         if (!t->name[i][0])
             return rf_fail(why, RF_EDATA, "%s: special tokens: expected names, got an empty one", parts->name);
     }
     for (int i = 0; i < RF_SPECIALS; i++) {
+        if (!t->name[i]) continue;
         t->special[i] = t->row->id(t, t->name[i]);
         if (t->special[i] < 0) t->special[i] = id_among(parts->added, parts->added_n, t->name[i]);
         if (t->special[i] < 0)
@@ -166,7 +169,7 @@ rf_status rf__tokenizer_begin(rf_tokenizer *t, const rf_tokenizer_parts *parts, 
     t->added = rf__calloc(t->ctx, parts->added_n + RF_SPECIALS, sizeof *t->added);
     if (!t->added) return no_memory(why);
     for (int i = 0; i < RF_SPECIALS && !parts->hidden && !status; i++)
-        status = add(t, &(rf_added){t->name[i], strlen(t->name[i]), t->special[i], .special = true}, why);
+        if (t->name[i]) status = add(t, &(rf_added){t->name[i], strlen(t->name[i]), t->special[i], .special = true}, why);
     for (size_t i = 0; i < parts->added_n && !status; i++) status = add(t, &parts->added[i], why);
     if (status) return status;
     list_openers(t);
@@ -295,14 +298,27 @@ uint64_t rf_tokenizer_fingerprint(const rf_tokenizer *t, uint64_t seed)
     return hash;
 }
 
+/* The names of the special tokens that there are, with blanks between them. */
+static json_t *names_of_specials(const rf_tokenizer *t)
+{
+    json_t *all = json_string("");
+    for (int i = 0; i < RF_SPECIALS && all; i++) {
+        if (!t->name[i]) continue;
+        const char *before = json_string_value(all);
+        json_t *more = json_sprintf("%s%s%s", before, *before ? " " : "", t->name[i]);
+        json_decref(all);
+        all = more;
+    }
+    return all;
+}
+
 char *rf_tokenizer_describe(const rf_tokenizer *t)
 {
     json_t *about = json_object();
     rf__json_set(&about, "kind", json_string(t->row->title));
     rf__json_set(&about, "tokens", json_integer(t->n));
     if (t->row->describe) t->row->describe(t, &about);
-    rf__json_set(&about, "special", json_sprintf("%s %s %s %s %s", t->name[RF_UNK], t->name[RF_CLS], t->name[RF_SEP],
-                                                 t->name[RF_PAD], t->name[RF_MASK]));
+    rf__json_set(&about, "special", names_of_specials(t));
     char *text = about ? rf__json_dump(about, JSON_COMPACT) : NULL, *out = text ? rf__strdup(t->ctx, text) : NULL;
     free(text);
     json_decref(about);

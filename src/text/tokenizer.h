@@ -68,11 +68,11 @@ struct rf_tokenizer {
     const rf_ctx *ctx;
     rf_tokenizer *target;               /* of the target side of a translator; NULL: both sides share one             */
     int32_t n;                          /* ids are below it                                                           */
-    char *name[RF_SPECIALS];
-    int32_t special[RF_SPECIALS];
+    char *name[RF_SPECIALS];            /* NULL: there is no such token                                               */
+    int32_t special[RF_SPECIALS];       /* -1: the same                                                               */
     rf_added *added;
     size_t added_n;
-    bool invented;                      /* special tokens were added that the files do not have                       */
+    bool invented;                      /* the files do not name all five special tokens                              */
     bool bare;                          /* no [CLS] and [SEP] around a text                                           */
     bool ends_alone;                    /* [SEP] after everything, nothing before it                                  */
     bool open_end;                      /* [CLS] before everything, nothing after it                                  */
@@ -161,9 +161,10 @@ const rf_tokenizer_row *rf__tokenizer_row_of(const char *type, rf_error *why);  
 typedef struct rf_tokenizer_parts {
     const char *name;                   /* of the file, in messages                                                   */
     const char *remark;                 /* text for the message that a special token is missing; usually ""           */
-    const char *special[RF_SPECIALS];   /* NULL: "[UNK]" ...                                                          */
+    const char *special[RF_SPECIALS];   /* NULL: "[UNK]" ..., or none (lacks)                                         */
     rf_added *added;                    /* tokens besides the five, or the five again                                 */
     size_t added_n;
+    bool lacks;                         /* a special token without a name does not exist                              */
     bool bare, hidden;                  /* no template; special tokens are not matched in raw text                    */
     bool ends_alone;                    /* [SEP] after everything, nothing before it                                  */
     bool open_end, one_type, no_pairs;  /* as in rf_tokenizer                                                         */

@@ -195,7 +195,7 @@ static rf_status open_model(evaluation *e, rf_error *why)
     e->scorer.batch = &e->batch;
     e->scorer.masking = &e->masking;
     if (o->sources) e->scorer.pairs = &e->pair_batch;
-    return status;
+    return status || e->masking.next || o->sources ? status : rf__vocab_needs_mask(&e->vocab, why);
 }
 
 static rf_status evaluate_part(void *user, const rf__part *part, double share, rf_error *why)

@@ -235,5 +235,6 @@ rf_status rf__run_open_text(rf__run *r, rf_error *why)
                                &r->vocab, rf__run_next(r)};
     r->eval_masking = r->masking;
     r->eval_masking.key = rf__evaluation_key(o->seed);
-    return make_batches(r, why);
+    status = r->masking.next ? RF_OK : rf__vocab_needs_mask(&r->vocab, why);
+    return status ? status : make_batches(r, why);
 }

@@ -128,12 +128,100 @@ static void a_folder_that_cannot_be_followed(void **state)
     end(&s);
 }
 
+/* A causal model with a byte-level tokenizer that puts no token before a text. */
+static setup begin_bare(const char *says)
+{
+    setup s = {.ctx = t_ctx(1, NULL), .folder = tiny_model()};
+    static const char class[] = "{\"tokenizer_class\": \"PreTrainedTokenizerFast\", \"eos_token\": \"<|endoftext|>\"}";
+    rf_tokenizer *t = NULL;
+    char from[] = "tests/golden/byte_level/gpt2.tokenizer.json", *text;
+    size_t size;
+    if (rf__read_file(s.ctx, from, 1 << 24, &text, &size, &s.why)) fail_msg("%s", s.why.text);
+    t_write(s.folder, "tokenizer.json", text, size);
+    rf__free(s.ctx, text);
+    t_write(s.folder, "tokenizer_config.json", class, strlen(class));
+    if (rf_tokenizer_open(s.ctx, s.folder, &t, &s.why)) fail_msg("%s", s.why.text);
+    write_config_of(s.folder, rf_tokenizer_size(t), ", \"is_decoder\": true");
+    rf_tokenizer_free(t);
+    random_weights(s.ctx, s.folder, 7);
+    if (says) t_write(s.folder, "generation_config.json", says, strlen(says));
+    open_pipeline(&s);
+    return s;
+}
+
+static void expect_after(setup *s, const char *text, const int32_t *prompt_ids, int64_t n)
+{
+    rf_generate_options o;
+    rf_generate_defaults(&o);
+    o.max_new_tokens = 8;
+    o.special_tokens = 1;
+    const rf_generation *g;
+    int32_t id[32] = {0};
+    rf_generate_options plain = o;
+    const int32_t end_of_text = rf_tokenizer_sep(rf_model_tokenizer(rf_pipeline_model(s->p)));
+    plain.stop = &end_of_text;
+    plain.stops = 1;
+    if (rf_session_generate(rf_pipeline_session(s->p), prompt_ids, n, &plain, remember, id, NULL, &s->why))
+        fail_msg("%s", s->why.text);
+    if (rf_generate(s->p, text, RF_STRING, &o, NULL, NULL, &g, &s->why)) fail_msg("%s", s->why.text);
+    assert_int_equal(g->n, id[0]);
+    assert_memory_equal(g->id, id + 1, (size_t)id[0] * sizeof *id);
+}
+
+/* The prompt has the tokens of the tokenizer and no other one, and the first of them has no probability. */
+static void no_token_before_a_prompt(void **state)
+{
+    (void)state;
+    setup s = begin_bare(NULL);
+    rf_encoding e;
+    const rf_tokenizer *t = rf_model_tokenizer(rf_pipeline_model(s.p));
+    rf_encoding_init(&e, s.ctx);
+    if (rf_encode(t, prompt, strlen(prompt), NULL, 0, 0, 0, &e, NULL, &s.why)) fail_msg("%s", s.why.text);
+    assert_true(e.n > 1);
+    expect_after(&s, prompt, e.id, (int64_t)e.n);
+    const rf_text_logprob *p;
+    double logprob[32];
+    if (rf_session_logprobs(rf_pipeline_session(s.p), e.id, (int64_t)e.n, 0, 0, logprob, &s.why))
+        fail_msg("%s", s.why.text);
+    if (rf_logprob_text(s.p, NULL, 0, prompt, RF_STRING, NULL, &p, &s.why)) fail_msg("%s", s.why.text);
+    assert_int_equal(p->n, e.n - 1);
+    assert_int_equal(p->uncounted, 1);
+    for (int64_t i = 0; i < p->n; i++) {
+        assert_int_equal(p->id[i], e.id[i + 1]);
+        assert_true(p->logprob[i] == logprob[i + 1]);
+    }
+    if (rf_logprob_text(s.p, prompt, RF_STRING, prompt, RF_STRING, NULL, &p, &s.why)) fail_msg("%s", s.why.text);
+    assert_int_equal(p->n, e.n);
+    assert_int_equal(p->uncounted, 0);
+    if (rf_logprob_text(s.p, NULL, 0, "", 0, NULL, &p, &s.why)) fail_msg("%s", s.why.text);
+    assert_int_equal(p->n, 0);
+    rf_encoding_clear(&e);
+    end(&s);
+}
+
+/* An empty prompt begins with the folder's bos_token_id, or is refused. */
+static void an_empty_prompt(void **state)
+{
+    (void)state;
+    setup s = begin_bare("{\"bos_token_id\": 5}");
+    const rf_generation *g;
+    const int32_t bos = 5;
+    expect_after(&s, "", &bos, 1);
+    end(&s);
+    s = begin_bare(NULL);
+    assert_int_equal(rf_generate(s.p, "", 0, NULL, NULL, NULL, &g, &s.why), RF_EDATA);
+    assert_non_null(strstr(s.why.text, "bos_token_id"));
+    end(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lists_are_the_folders),
         cmocka_unit_test(sep_ends_a_text_of_a_silent_folder),
         cmocka_unit_test(a_folder_that_cannot_be_followed),
+        cmocka_unit_test(no_token_before_a_prompt),
+        cmocka_unit_test(an_empty_prompt),
     };
     return cmocka_run_group_tests_name("pipeline/generate_folder", tests, NULL, NULL);
 }

@@ -253,13 +253,33 @@ static void memory_that_ends(void **state)
     }
 }
 
+/* A token that neither the file nor the settings have is text. */
+static void no_token_is_invented(void **state)
+{
+    (void)state;
+    rf_encoding e;
+    rf_error why = {0};
+    rf_tokenizer *t = opened(folder_with("gpt2", "[MASK]", "<|end|>"));
+    char *about = rf_tokenizer_describe(t);
+    rf_encoding_init(&e, ctx);
+    assert_int_equal(rf_tokenizer_mask(t), -1);
+    assert_null(strstr(about, "MASK"));
+    rf_text_free(t, about);
+    if (rf_encode(t, "[MASK]", 6, NULL, 0, 0, 0, &e, NULL, &why)) fail_msg("%s", why.text);
+    assert_true(e.n > 1);
+    for (size_t i = 0; i < e.n; i++) assert_true(e.id[i] < rf_tokenizer_size(t));
+    rf_encoding_clear(&e);
+    rf_tokenizer_free(t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(as_tokenizers_has_it), cmocka_unit_test(parts_of_characters),
         cmocka_unit_test(words_of_the_cache),   cmocka_unit_test(kept_characters),
         cmocka_unit_test(refused),              cmocka_unit_test(merged_twice),
-        cmocka_unit_test(hostile),              cmocka_unit_test(memory_that_ends),
+        cmocka_unit_test(hostile),              cmocka_unit_test(no_token_is_invented),
+        cmocka_unit_test(memory_that_ends),
     };
     return cmocka_run_group_tests_name("text/byte_level", tests, setup, teardown);
 }

@@ -11,6 +11,7 @@ struct args {
     const char *model, *context, *input;
     rf_logprob_options o;
     int json, dtype, format;
+    bool noted;                         /* that first tokens are not counted */
     cli_list texts;
 };
 
@@ -23,8 +24,10 @@ static json_t *as_json(const char *name, const rf_text_logprob *s)
         cli_json_add(&logprobs, json_real(s->logprob[i]));
     }
     const double mean = s->n ? s->total / (double)s->n : 0;
-    return json_pack("{s:s*, s:f, s:I, s:f, s:o, s:o}", "id", name, "logprob", s->total, "tokens", (json_int_t)s->n,
-                     "perplexity", exp(-mean), "ids", ids, "logprobs", logprobs);
+    json_t *out = json_pack("{s:s*, s:f, s:I, s:f, s:o, s:o}", "id", name, "logprob", s->total, "tokens",
+                            (json_int_t)s->n, "perplexity", exp(-mean), "ids", ids, "logprobs", logprobs);
+    if (s->uncounted) cli_json_set(&out, "uncounted", json_integer(s->uncounted));
+    return out;
 }
 
 static rf_status print(const struct args *a, const char *name, const char *text, size_t size, const rf_text_logprob *s,
@@ -39,16 +42,21 @@ static rf_status print(const struct args *a, const char *name, const char *text,
 }
 
 /* Computes and prints the score of one text; *inner: its error. */
-static rf_status score_one(const struct args *a, cli_io *io, rf_pipeline *p, const char *name, const char *text,
+static rf_status score_one(struct args *a, cli_io *io, rf_pipeline *p, const char *name, const char *text,
                            size_t size, rf_error *inner)
 {
     const rf_text_logprob *s;
     const size_t before = a->context ? strlen(a->context) : 0;
     const rf_status status = rf_logprob_text(p, a->context, before, text, size, &a->o, &s, inner);
+    if (!status && s->uncounted && !a->noted) {
+        cli_note(io, "the tokenizer puts no token before a text: the first token of each text has no probability and is "
+                 "not counted (--context gives it one)");
+        a->noted = true;
+    }
     return status ? status : print(a, name, text, size, s, &io->why);
 }
 
-static rf_status score_operands(const struct args *a, cli_io *io, rf_pipeline *p)
+static rf_status score_operands(struct args *a, cli_io *io, rf_pipeline *p)
 {
     cli_texts in;
     const char *text;
@@ -63,7 +71,7 @@ static rf_status score_operands(const struct args *a, cli_io *io, rf_pipeline *p
     return status;
 }
 
-static rf_status score_file(const struct args *a, cli_io *io, rf_pipeline *p)
+static rf_status score_file(struct args *a, cli_io *io, rf_pipeline *p)
 {
     cli_records in;
     const char *text, *name;
@@ -88,7 +96,7 @@ static rf_status check(const struct args *a, cli_io *io)
 
 static int run(void *arguments, cli_io *io)
 {
-    const struct args *a = arguments;
+    struct args *a = arguments;
     rf_pipeline *p = NULL;
     cli_signals_catch();
     if (!check(a, io) && !cli_pipeline_open(io, a->model, cli_dtype(a->dtype), &p))
@@ -137,11 +145,13 @@ const cli_command cmd_score = {
     "log-probability of texts under a language model",
     "Prints for each TEXT or, without TEXT, for each line of standard input: its natural log-probability, its number "
     "of tokens, its perplexity, and the text (for a FASTA file, the name of the record), separated by tabs.  "
-    "Probabilities are conditioned on [CLS] and --context.\n"
+    "Probabilities are conditioned on --context and on [CLS], if the tokenizer puts it before a text.  If it does not "
+    "(GPT-2, Qwen) and there is no --context, the first token has no probability and is not counted; a note says so.\n"
     "A masked language model gives the pseudo-log-likelihood: the sum over the tokens of log p(token | all other "
     "tokens), with one pass for each token.  The perplexity is then the pseudo-perplexity, and --max_length, --stride "
     "and --end do not apply.\n"
-    "With --json: {\"logprob\", \"tokens\", \"perplexity\", \"ids\", \"logprobs\"}.",
+    "With --json: {\"logprob\", \"tokens\", \"perplexity\", \"ids\", \"logprobs\"}, and \"uncounted\": 1 if the "
+    "first token is not counted.",
     examples,
     options,
     sizeof(struct args),

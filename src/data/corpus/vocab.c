@@ -36,8 +36,7 @@ rf_status rf__vocab_new(const rf_ctx *ctx, const rf_tokenizer *t, rf__token_kind
 {
     rf__token_kinds v = {.size = rf_tokenizer_size(t), .cls = rf_tokenizer_cls(t), .sep = rf_tokenizer_sep(t),
                    .mask = rf_tokenizer_mask(t)};
-    if (need(v.cls, "first token", why) || need(v.sep, "last token", why) || need(v.mask, "mask token", why))
-        return RF_EDATA;
+    if (need(v.cls, "first token", why) || need(v.sep, "last token", why)) return RF_EDATA;
     v.kind = rf__calloc(ctx, (size_t)v.size, sizeof *v.kind);
     v.plain = rf__calloc(ctx, (size_t)v.size, sizeof *v.plain);
     rf_status status =
@@ -54,6 +53,8 @@ rf_status rf__vocab_new(const rf_ctx *ctx, const rf_tokenizer *t, rf__token_kind
     else *out = v;
     return status;
 }
+
+rf_status rf__vocab_needs_mask(const rf__token_kinds *v, rf_error *why) { return need(v->mask, "mask token", why); }
 
 void rf__vocab_sentences(rf__token_kinds *v, const rf_tokenizer *t)
 {

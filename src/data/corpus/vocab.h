@@ -25,8 +25,10 @@ typedef struct rf__token_kinds {
     rf__word_finder *finder;            /* NULL: RF__CONTINUES is sufficient                                          */
 } rf__token_kinds;
 
-/* RF_EDATA: the vocabulary has no [CLS], [SEP] or [MASK], or no other tokens. */
+/* RF_EDATA: the vocabulary has no [CLS] or [SEP], or no other tokens.  `mask` is -1 if it has no [MASK]. */
 rf_status rf__vocab_new(const rf_ctx *ctx, const rf_tokenizer *t, rf__token_kinds *out, rf_error *why);
+/* RF_EDATA: it has no [MASK], which a masked language model needs. */
+rf_status rf__vocab_needs_mask(const rf__token_kinds *v, rf_error *why);
 
 /* Which of the tokens continue the word of the previous one; NULL: those with RF__CONTINUES. */
 const uint8_t *rf__vocab_joined(const rf__token_kinds *v, const int32_t id[], size_t n);

@@ -204,8 +204,9 @@ rf_status rf__subwords_begin(rf_tokenizer *t, int32_t own, const rf_tokenizer_pa
         if (!parts.special[i]) parts.special[i] = usual_name(t, &parts, i);
         if (!parts.special[i] && name_in) parts.special[i] = name_in(t, i);
         if (parts.special[i]) continue;
-        parts.special[i] = usual[i];
         t->invented = true;
+        if (parts.lacks) continue;
+        parts.special[i] = usual[i];
         parts.added[parts.added_n++] = (rf_added){usual[i], strlen(usual[i]), next++, .special = true};
     }
     if (!status) status = rf__tokenizer_begin(t, &parts, why);

@@ -16,8 +16,8 @@ typedef struct rf__growing { const rf_ctx *ctx; char *at; size_t n, capacity; } 
 bool rf__subwords_append(void *growing, const char *data, size_t size);            /* an rf__spm_take               */
 
 /* Begins a tokenizer of `own` pieces.  Special tokens named neither in `given` nor by `name_in` (or NULL) are looked up
- * by their usual names.  Those that do not exist are added after its pieces and the added tokens, as [PAD] ...  On
- * failure t is freed. */
+ * by their usual names.  Those that do not exist are added after its pieces and the added tokens, as [PAD] ..., unless
+ * the parts may lack them.  On failure t is freed. */
 typedef const char *rf__special_name(const rf_tokenizer *t, int special);
 rf_status rf__subwords_begin(rf_tokenizer *t, int32_t own, const rf_tokenizer_parts *given, rf__special_name *name_in,
                              rf_tokenizer **out, rf_error *why);

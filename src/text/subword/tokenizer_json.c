@@ -190,6 +190,7 @@ static rf_status open_as(rf_tokenizer_folder *f, const rf_tokenizer_row *row, ch
     t->before = NEVER;
     rf_status status = read_parts(f, t);
     f->parts.name = f->fast_path;
+    f->parts.lacks = true;
     t->base.normalizes = t->level != NULL;
     if (status) return rf_tokenizer_free(&t->base), status;
     status = rf__subwords_begin(&t->base, t->pieces.n, &f->parts, NULL, out, f->why);
