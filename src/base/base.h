@@ -130,6 +130,11 @@ bool rf__holds_lock(long pid);
 rf_status rf__read_file(const rf_ctx *ctx, const char *path, size_t limit, char **data, size_t *size, rf_error *why);
 rf_status rf__read_named(const rf_ctx *ctx, const char *path, size_t limit, char **data, size_t *size, rf_error *why);
 
+/* RF_EDATA: the file is a pointer of Git LFS, a web page, or the answer to a failed download (substitute.c). Functions
+ * that read or map a file check this. */
+#define RF__LFS_POINTER "version https://git-lfs.github.com/spec/"
+rf_status rf__check_substitute(const char *path, const void *data, size_t size, rf_error *why);
+
 /* A file that accompanies weights and is copied with them; text NULL: there is none. */
 typedef struct rf__kept_file { char *text; size_t size; } rf__kept_file;
 

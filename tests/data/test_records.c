@@ -189,6 +189,15 @@ static void separators_are_suggested_and_read(void **state)
     assert_int_equal(g->status, RF_OK);
     same(g->r.record[0].text, "the, cat");
     end(g);
+    const rf_finetune_options of_excel[] = {cls, semicolon};
+    for (int i = 0; i < 2; i++) {                                   /* Excel's first line; the option is stronger */
+        const char *file = i ? "sep=,\ntext;label\nb;no\nc;x\n" : "sep=;\r\ntext;label\r\na, b;yes\r\nc;x\r\n";
+        g = read_as(&of_excel[i], "a.csv", file, strlen(file), true);
+        if (g->status) fail_msg("%s", g->why.text);
+        same(g->r.record[0].text, i ? "b" : "a, b");
+        same(g->r.record[0].label, i ? "no" : "yes");
+        end(g);
+    }
     g = read_as(&comma, "a.csv", TEXT("the cat; old\nthe dog\n"), false);
     assert_int_equal(g->status, RF_OK);
     same(g->r.record[0].text, "the cat; old");

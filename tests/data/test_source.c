@@ -147,6 +147,24 @@ static void source_doors(void **state)
     assert_false(rf_utf8_blank(" \xE3\x80", 3) || rf_utf8_blank("\xED\xA0\x80", 3));               /* no UTF-8 */
 }
 
+static void what_is_no_text_is_named(void **state)
+{
+    (void)state;
+    static const char pointer[] = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n";
+    refuses(pointer, "text.txt", NULL, RF_EDATA, "text.txt: expected text, got a pointer of Git LFS");
+    refuses(pointer, "text.txt.gz", NULL, RF_EDATA, "fetch the file: git lfs pull");
+    refuses("PAR1\x15\x04", "a.parquet", NULL, RF_EUNSUPPORTED, "a.parquet: expected text, got a table in Parquet");
+    refuses("PK\x03\x04\x14", "a.xlsx", NULL, RF_EUNSUPPORTED, "a workbook of Excel; save it as CSV UTF-8");
+    refuses("PK\x03\x04\x14", "a.zip", NULL, RF_EUNSUPPORTED, "a zip archive; unpack it");
+    rf_error why = {0};
+    rf_reader *r = reader("version https of a\n\nPAR\n\nPK\n", 28, "text.txt", NULL);
+    assert_string_equal(all(r, &why), "[version https of a][PAR][PK]");
+    rf_reader_close(r);
+    assert_int_equal(rf_source_compressed("a", pointer, 8), -1);
+    assert_int_equal(rf_source_compressed("a", pointer, sizeof pointer - 1), 1);
+    t_free_all();
+}
+
 static void bombs(void **state)
 {
     (void)state;
@@ -170,6 +188,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(compressed),       cmocka_unit_test(parts_without_text),
         cmocka_unit_test(sources_continue), cmocka_unit_test(source_doors),
+        cmocka_unit_test(what_is_no_text_is_named),
         cmocka_unit_test(bombs),
     };
     return cmocka_run_group_tests_name("data/source", tests, setup, teardown);

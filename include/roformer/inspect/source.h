@@ -22,12 +22,13 @@ typedef struct rf_source rf_source;
  *   path             not copied: it must outlive the source
  *   out              closed with rf_source_close; unchanged on error
  *   RF_EIO           the file cannot be opened or read, or is a folder
- *   RF_EUNSUPPORTED  xz, bzip2
- *   RF_EDATA         the name ends in .gz or .zst, but the content is not in that format */
+ *   RF_EUNSUPPORTED  xz, bzip2, Parquet, a zip archive (a workbook of Excel is one)
+ *   RF_EDATA         the name ends in .gz or .zst, but the content is not in that format; a pointer of Git LFS stands
+ *                    in place of the file */
 rf_status rf_source_open(const rf_ctx *ctx, const char *path, rf_source **out, rf_error *why);
 
-/* Whether a file has to be read as a source: it begins with the bytes of gzip, zstd, xz or bzip2, or its name ends in
- * .gz or .zst. 1: yes; 0: no, it is plain; -1: undecided, more bytes are needed.
+/* Whether a file has to be read as a source: it begins with the bytes of gzip, zstd, xz, bzip2 or of a file that is
+ * refused, or its name ends in .gz or .zst. 1: yes; 0: no, it is plain; -1: undecided, more bytes are needed.
  *
  *   name   of the file; may be NULL */
 int rf_source_compressed(const char *name, const char *head, size_t size);

@@ -68,8 +68,9 @@ rf_status rf__map_open(const rf_ctx *ctx, const char *path, rf_map *out, rf_erro
     rf_map own;
     int fd;
     size_t size;
-    if (rf__find_in_memory(ctx, path, &own, why)) return own.data ? (*out = own, RF_OK) : RF_EIO;
-    const rf_status status = rf__open_file(path, O_RDONLY, &fd, &size, why);
+    if (rf__find_in_memory(ctx, path, &own, why))
+        return own.data ? (*out = own, rf__check_substitute(path, own.data, own.size, why)) : RF_EIO;
+    rf_status status = rf__open_file(path, O_RDONLY, &fd, &size, why);
     if (status) return status;
     if (!size) {
         close(fd);
@@ -82,7 +83,9 @@ rf_status rf__map_open(const rf_ctx *ctx, const char *path, rf_map *out, rf_erro
     errno = e;
     if (p == MAP_FAILED) return refused(why, path, "map");
     *out = (rf_map){p, size, true};
-    return RF_OK;
+    status = rf__check_substitute(path, p, size, why);
+    if (status) rf__map_close(ctx, out);
+    return status;
 }
 
 /* Reading a page also maps its neighbors, up to a huge page. Those that belong to neighboring tensors are mapped again
@@ -111,6 +114,8 @@ static rf_status copy_of(const rf_ctx *ctx, const rf_map *map, const char *path,
 {
     if (map->size > limit)
         return rf_fail(why, RF_EDATA, "%s: expected at most %zu bytes, got %zu", path, limit, map->size);
+    const rf_status status = rf__check_substitute(path, map->data, map->size, why);
+    if (status) return status;
     char *buffer = rf__alloc(ctx, map->size + 1);
     if (!buffer) return rf_fail(why, RF_ENOMEM, "%s: out of memory after 0 bytes", path);
     memcpy(buffer, map->data, map->size);
@@ -149,6 +154,8 @@ static rf_status read_whole(const rf_ctx *ctx, const char *path, bool pipes, siz
             break;
         }
         if (got == 0) {
+            status = rf__check_substitute(path, buffer, n, why);
+            if (status) break;
             close(fd);
             buffer[n] = 0;
             *data = buffer;

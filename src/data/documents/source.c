@@ -13,11 +13,12 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
+#include "base/bytes.h"
 #include "data/documents/source.h"
 
 enum { IN = 128 << 10, WINDOW_LOG = 27, EXPANSION = 1000, EXPANSION_FROM = 64 << 20 };
 
-enum format { PLAIN, GZIP, ZSTD, XZ, BZIP2, UNDECIDED };
+enum format { PLAIN, GZIP, ZSTD, XZ, BZIP2, POINTER, PARQUET, ZIP, UNDECIDED };
 
 struct rf_source {
     const rf_ctx *ctx;
@@ -78,15 +79,20 @@ static bool begins(const rf_source *s, const char *magic, size_t n)
 /* The formats by their first bytes. A zstd file may begin with a frame to skip, 0x184D2A50 to 5F (RFC 8878, 3.1.2). */
 static enum format format_of(const char *head, size_t size)
 {
-    static const struct { enum format format; size_t n; const char *magic, *mask; } known[] = {
+    static const struct { enum format format; size_t n; const char *magic, *mask; } known[] = {    /* NULL: all bits */
         {GZIP, 2, "\x1F\x8B", "\xFF\xFF"},
         {ZSTD, 4, "\x28\xB5\x2F\xFD", "\xFF\xFF\xFF\xFF"},
         {ZSTD, 4, "\x50\x2A\x4D\x18", "\xF0\xFF\xFF\xFF"},
         {XZ, 5, "\xFD" "7zXZ", "\xFF\xFF\xFF\xFF\xFF"},
-        {BZIP2, 4, "BZh0", "\xFF\xFF\xFF\xF0"}};
+        {BZIP2, 4, "BZh0", "\xFF\xFF\xFF\xF0"},
+        {POINTER, sizeof RF__LFS_POINTER - 1, RF__LFS_POINTER, NULL},
+        {PARQUET, 4, "PAR1", NULL},
+        {ZIP, 4, "PK\x03\x04", NULL}};
     for (size_t i = 0; i < RF_COUNT(known); i++) {
         size_t n = 0;
-        while (n < size && n < known[i].n && ((head[n] ^ known[i].magic[n]) & known[i].mask[n]) == 0) n++;
+        while (n < size && n < known[i].n &&
+               ((head[n] ^ known[i].magic[n]) & (known[i].mask ? known[i].mask[n] : 0xFF)) == 0)
+            n++;
         if (n == known[i].n) return known[i].format;
         if (n == size) return UNDECIDED;
     }
@@ -131,6 +137,15 @@ static rf_status recognize(rf_source *s, rf_error *why)
     if (found == XZ || found == BZIP2)
         return rf_fail(why, RF_EUNSUPPORTED, "%s: expected gzip, zstd or uncompressed data, got %s", s->name,
                        found == XZ ? "xz" : "bzip2");
+    if (found == POINTER)
+        return rf_fail(why, RF_EDATA, "%s: expected text, got a pointer of Git LFS to the file; fetch the file: git "
+                       "lfs pull", s->name);
+    if (found == PARQUET || found == ZIP)
+        return rf_fail(why, RF_EUNSUPPORTED, "%s: expected text, got %s", s->name,
+                       found == PARQUET ? "a table in Parquet; write it as CSV or JSON Lines (pandas: read_parquet, "
+                                          "to_csv)"
+                       : rf__ends_with(s->name, ".xlsx") ? "a workbook of Excel; save it as CSV UTF-8"
+                                                         : "a zip archive; unpack it");
     const char *named = format_of_name(s->name);
     s->kind = found == UNDECIDED ? PLAIN : found;
     if (named && s->kind == PLAIN)

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <strings.h>
 
 #include "text/unicode/unicode.h"
 #include "data/examples/records.h"
@@ -448,12 +449,24 @@ static bool ends(const char *path, const char *end)
     return n >= m && !memcmp(path + n - m, end, m);
 }
 
+/* Excel's first line sep=; names the separator of the others. Returns the first byte after it; `at`: there is none. */
+static char *named_separator(char *at, const char *end, char *separator)
+{
+    const size_t left = (size_t)(end - at);
+    if (left < 6 || strncasecmp(at, "sep=", 4) || (at[5] != '\n' && (at[5] != '\r' || left < 7 || at[6] != '\n')))
+        return at;
+    *separator = at[4];
+    return at + (at[5] == '\n' ? 6 : 7);
+}
+
 rf_status rf__records_table(rf__records *r, const rf__layout *l, rf_error *why)
 {
     const bool csv = ends(r->path, ".csv");
-    char *at = r->data + r->at, *const end = r->data + r->size;
-    const dialect d = {l->separator ? l->separator : csv ? ',' : '\t', csv};
-    uint64_t line = 1;
+    char *const begin = r->data + r->at, *const end = r->data + r->size;
+    dialect d = {csv ? ',' : '\t', csv};
+    char *at = named_separator(begin, end, &d.separator);
+    uint64_t line = at == begin ? 1 : 2;
+    if (l->separator) d.separator = l->separator;
     fields p = {0};
     bool first = true;
     row w;
