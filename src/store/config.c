@@ -283,11 +283,12 @@ static rf_status read_position(const char *file, const json_t *root, const char 
     return RF_OK;
 }
 
-/* The pooler of RoFormer-Sim and other models of PyPI's roformer. "tanh" is the usual one, which the heads contain. */
+/* The pooler of RoFormer-Sim, SimBERT and other models of PyPI's roformer. "tanh" is the usual one, which the heads
+ * contain. */
 static rf_status read_pooler(const rf_family_config *f, const char *file, const json_t *root, rf_config *c,
                              rf_error *why)
 {
-    const json_t *x = f == rf__config_families[0] ? json_object_get(root, RF_POOLER_KEY) : NULL;
+    const json_t *x = f->vectors ? json_object_get(root, RF_POOLER_KEY) : NULL;
     const char *act = json_string_value(x);
     c->linear_pooler = act && !strcmp(act, "linear");
     if (!x || json_is_null(x) || c->linear_pooler || (act && !strcmp(act, "tanh"))) return RF_OK;

@@ -156,7 +156,7 @@ static bool put_config(writer *w, const rf_config *c, json_t **more)
     if (c->linear_pooler) fine = fine && append_member(w, RF_POOLER_KEY, "\"linear\"");
     fine = fine && put_positions(w, c) && put_rope(w, c) && put_all(w, rf__config_attention_json(c)) &&
            put_all(w, rf__task_json(c));
-    if (f == rf__config_families[0]) json_object_del(*more, RF_POOLER_KEY);     /* "tanh", the default */
+    if (f->vectors) json_object_del(*more, RF_POOLER_KEY);     /* "tanh", the default */
     fine = fine && without_written(w, *more);
     rf__config_aliases_write(f, c, more);
     if (f->write && *more) f->write(c, more);

@@ -76,6 +76,7 @@ typedef struct rf_family_config {
     bool summarizes;            /* heads for texts use the token that rf_config.summary names, which `read` and
                                    `write` handle; RF_SUMMARY_FIRST is the default */
     bool one_width;             /* embedding_size equals hidden_size                                                  */
+    bool vectors;               /* RF_POOLER_KEY may be "linear": RoFormer-Sim, SimBERT                               */
     bool pairs;                 /* an encoder and a decoder, for a source and a target                                */
     const char *act;            /* the key of hidden_act; NULL: hidden_act                                            */
     rf_act usual_act;           /* its default; RF_ACT_NONE: gelu                                                     */

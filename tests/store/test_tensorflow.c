@@ -4,6 +4,7 @@
  * name. */
 #define _GNU_SOURCE
 #include <unistd.h>
+#include <sys/stat.h>
 
 #include "same_weights.h"
 #include "model/model.h"
@@ -350,6 +351,46 @@ static void what_tensorflow_does_not_write_is_refused(void **state)
 }
 
 /* Sizes that are not those of the shape, and a variable in slices. */
+/* BERT's variables, with a pooler and without the task that trains it, are those of SimBERT, too. */
+static void bert_and_simbert_are_told_apart(void **state)
+{
+    (void)state;
+    static file f;
+    static const entry e[] = {HEADER,
+                              {0, "bert/embeddings/position_embeddings", FLOATS, 14},
+                              {0, WORDS, FLOATS, 14},
+                              {0, "bert/encoder/layer_0/attention/self/query/bias", FLOATS, 14},
+                              {0, "bert/pooler/dense/kernel", FLOATS, 14},
+                              {0, "cls/predictions/output_bias", FLOATS, 14},
+                              {0, "cls/seq_relationship/output_weights", FLOATS, 14}};
+    static const struct { size_t n; const char *name, *config; int known, sim; } all[] = {
+        {7, "of_google", "{\"vocab_size\": 9}", 1, 0},
+        {5, "of_transformers", "{\"vocab_size\": 9}", 1, 0},
+        {6, "of_others", "{\"vocab_size\": 9}", 0, 0},
+        {6, "of_somebody", "{\"vocab_size\": 9, \"architectures\": [\"BertForMaskedLM\"]}", 1, 0},
+        {6, "of_a_reader", "{\"vocab_size\": 9, \"is_decoder\": true, \"pooler_activation\": \"linear\"}", 1, 1},
+        {6, "chinese_simbert_L-1", "{\"vocab_size\": 9}", 1, 1},
+    };
+    for (size_t i = 0; i < RF_COUNT(all); i++) {
+        char folder[4096];
+        rf_config c;
+        rf_error why = {0};
+        snprintf(folder, sizeof folder, "%s/%s", t_folder(), all[i].name);
+        assert_false(mkdir(folder, 0755));
+        make(&f, e, all[i].n, 0, 0);
+        put_file(folder, "bert_model.ckpt.index", f.at, f.size);
+        put_file(folder, "bert_config.json", all[i].config, strlen(all[i].config));
+        if (rf_config_read(ctx, folder, &c, &why) != (all[i].known ? RF_OK : RF_EDATA)) fail_msg("%s", why.text);
+        if (!all[i].known) t_failed(&why, RF_EDATA, "the task of sentence pairs and SimBERT look the same");
+        if (!all[i].known) continue;
+        assert_string_equal(c.family, "bert");
+        assert_int_equal(c.linear_pooler, all[i].sim);
+        assert_int_equal(c.is_decoder, all[i].sim);
+        const char *class = all[i].sim ? "BertLMHeadModel" : all[i].n == 5 ? "BertModel" : "BertForMaskedLM";
+        assert_string_equal(c.architecture, class);
+    }
+}
+
 static void places_are_checked(void **state)
 {
     (void)state;
@@ -423,6 +464,7 @@ int main(void)
         cmocka_unit_test(damaged_values_are_named),
         cmocka_unit_test(missing_and_short_shards_are_named),
         cmocka_unit_test(what_tensorflow_does_not_write_is_refused),
+        cmocka_unit_test(bert_and_simbert_are_told_apart),
         cmocka_unit_test(places_are_checked),
         cmocka_unit_test(names_are_those_of_transformers),
     };

@@ -5,8 +5,11 @@
  * b_p), which was trained by pre-training on sentence pairs: it is read for every head that has one. The head of that
  * task itself (cls.seq_relationship) is not used.
  *
- *     logits  = norm(act(h W_t + b_t)) word^T + b */
+ *     logits  = norm(act(h W_t + b_t)) word^T + b
+ *     vector  = h_[CLS] W_p + b_p                         SimBERT (pooler_activation "linear"), as in RoFormer-Sim */
 #include "model/layers/bert_layer.h"
+
+static const rf_family_row embedding[] = {RF_BERT_WORDS, RF_BERT_WORDS_NORM, RF_BERT_VECTOR, {{0}, 0}};
 
 static const rf_head_row heads[] = {
     {RF_HEAD_MLM, RF_HEAD_INPUT_ALL, rf__rows_masked, rf__head_masked},
@@ -42,14 +45,16 @@ const rf_family rf__family_bert = {
                .key = keys,
                .class = classes,
                .position = "absolute",
+               .vectors = true,
                .one_width = true},
     .prefix = "bert.",
-    .embedding = rf__rows_bert_embedding,
+    .embedding = embedding,
     .layer = rf__rows_bert_layer,
     .head = heads,
     .spelling = rf__spelling_bert,
     .silent = rf__silent_bert,
     .norm = RF_NORM_LAYER,
+    .vector = rf__bert_vector,
     .footprint = rf__bert_footprint,
     RF_BERT_LAYER,
 };

@@ -13,8 +13,7 @@ static const rf_family_row embedding[] = {
     RF_BERT_WORDS_NORM,
     ROW(projected, project, "embeddings_project.weight", "CE", NORMAL, true, 0),
     ROW(projected, project_bias, "embeddings_project.bias", "C", ZEROS, false, 0),
-    ROW(linear_pooler, pooler, "pooler.dense.weight", "CC", NORMAL, true, RF_ROW_POOLER),
-    ROW(linear_pooler, pooler_bias, "pooler.dense.bias", "C", ZEROS, false, RF_ROW_POOLER),
+    RF_BERT_VECTOR,
     {{0}, 0},
 };
 #undef ROW
@@ -65,18 +64,13 @@ static const rf_silent silent[] = {
 /* transformers' RoFormerModel has no pooler; TensorFlow checkpoints, and folders converted from them, have one. */
 static const char *const left_out[] = {"pooler.dense.weight", "pooler.dense.bias", NULL};
 
-static rf_tensor *vector(rf_graph *g, const void *weights, rf_tensor *x)
-{
-    const rf_bert_embedding *e = weights;
-    return rf_linear(g, x, e->pooler, e->pooler_bias, RF_ACT_NONE);
-}
-
 const rf_family rf__family_roformer = {
     .config = {.name = "roformer",
                .model_type = "roformer",
                .title = "RoFormer",
                .sign = signs,
                .class = classes,
+               .vectors = true,
                .position = "rotary"},
     .any_position = true,
     .prefix = "roformer.",
@@ -87,7 +81,7 @@ const rf_family rf__family_roformer = {
     .silent = silent,
     .left_out = left_out,
     .norm = RF_NORM_LAYER,
-    .vector = vector,
+    .vector = rf__bert_vector,
     .footprint = rf__bert_footprint,
     RF_BERT_LAYER,
 };

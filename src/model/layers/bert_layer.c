@@ -148,6 +148,12 @@ rf_tensor *rf__bert_finish(rf_graph *g, const rf_block *b, rf_tensor *h)
     return b->config->normalize_before ? norm(g, b, h, w->last, w->last_bias) : h;
 }
 
+rf_tensor *rf__bert_vector(rf_graph *g, const void *embedding, rf_tensor *x)
+{
+    const rf_bert_embedding *e = embedding;
+    return rf_linear(g, x, e->pooler, e->pooler_bias, RF_ACT_NONE);
+}
+
 /* Stored for a layer: query, key, value; attention and its log-sum-exp; the sums before the norms, their means and
  * deviations, and their results; the feed-forward before its activation. Temporary: the feed-forward after its
  * activation; adjoints of a norm's sum and of its dropout; those of query, key and value. For a label: its row,

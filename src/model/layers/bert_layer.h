@@ -24,6 +24,7 @@ rf_tensor *rf__bert_embed(rf_graph *g, const rf_block *b);
 rf_tensor *rf__bert_forward(rf_graph *g, const rf_block *b, rf_tensor *h);
 rf_tensor *rf__bert_source_keys(rf_graph *g, const rf_block *b);
 rf_tensor *rf__bert_finish(rf_graph *g, const rf_block *b, rf_tensor *h);
+rf_tensor *rf__bert_vector(rf_graph *g, const void *embedding, rf_tensor *x);
 rf_footprint rf__bert_footprint(const rf_config *c, bool bf16);
 rf_footprint rf__gated_footprint(const rf_config *c, bool bf16);
 
@@ -34,6 +35,13 @@ rf_footprint rf__gated_footprint(const rf_config *c, bool bf16);
 #define RF_BERT_WORDS_NORM                                                                                             \
     RF_TENSOR(rf_bert_embedding, norm, "embeddings.LayerNorm.weight", "E", ONES, false, 0),                            \
     RF_TENSOR(rf_bert_embedding, norm_bias, "embeddings.LayerNorm.bias", "E", ZEROS, false, 0)
+
+/* The matrix of a vector that the linear pooler computes, W h_[CLS] + b. */
+#define RF_BERT_VECTOR                                                                                                 \
+    RF_TENSOR_WHEN(rf__when_linear_pooler, rf_bert_embedding, pooler, "pooler.dense.weight", "CC", NORMAL, true,       \
+                   RF_ROW_POOLER),                                                                                     \
+    RF_TENSOR_WHEN(rf__when_linear_pooler, rf_bert_embedding, pooler_bias, "pooler.dense.bias", "C", ZEROS, false,     \
+                   RF_ROW_POOLER)
 
 /* Attention of a layer: query, key and value as one matrix, the output projection, and the norm. */
 #define RF_BERT_ROW(name, shape, init, decay, flags, member)                                                           \

@@ -2,15 +2,16 @@
  *
  * The numbers are those of bert_config.json. Neither file names the kind of model; the variables determine it:
  *
- *     position_embeddings                     BERT (WoBERT is one, with a vocabulary of words)
+ *     position_embeddings                     BERT (WoBERT is one, with a vocabulary of words) or SimBERT
  *     none, and use_relative_position true    NEZHA: RoFormer's layers with position_embedding_type "nezha"
  *     none, and gated attention units         GAU-alpha
  *     none, and no biases                     RoFormerV2
  *     none                                    RoFormer
  *
- * RoFormer-GPT and RoFormer-Sim have RoFormer's variables. A folder with the name of a published one is read as that
- * model (`published` below); any other folder must state its kind. Keys of config.json in bert_config.json take
- * precedence over all of this. */
+ * RoFormer-GPT and RoFormer-Sim have RoFormer's variables, and SimBERT has BERT's. A folder with the name of a
+ * published one is read as that model (`published` below). Any other folder of RoFormer's variables must state its
+ * kind, and so must one of BERT's with a pooler but without the task of sentence pairs, as SimBERT's are. Keys of
+ * config.json in bert_config.json take precedence over all of this. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <stdio.h>
@@ -21,13 +22,14 @@
 
 enum { CONFIG_BYTES = 1 << 20 };
 
-/* Beginnings of the names of the authors' folders; whether the model is causal, and whether it computes a sentence
- * vector. */
-static const struct { const char *name; bool causal, vector; } published[] = {
-    {"chinese_roformer_", false, false},
-    {"chinese_roformer-char", false, false},
-    {"chinese_roformer-gpt", true, false},
-    {"chinese_roformer-sim", true, true},
+/* Beginnings of the names of the authors' folders; whether the variables are BERT's, the model is causal, and it
+ * computes a sentence vector. */
+static const struct { const char *name; bool bert, causal, vector; } published[] = {
+    {"chinese_roformer_", false, false, false},
+    {"chinese_roformer-char", false, false, false},
+    {"chinese_roformer-gpt", false, true, false},
+    {"chinese_roformer-sim", false, true, true},
+    {"chinese_simbert", true, true, true},
 };
 
 /* Norms of bert4keras, which computes RoFormer's models, add K.epsilon(); those of BERT and NEZHA add 1e-12. */
@@ -40,16 +42,15 @@ static void set(json_t *root, const char *key, json_t *value, bool *fine)
 }
 
 /* false: the folder's name is not one of the published ones. */
-static bool set_published(json_t *root, const char *folder, bool *fine)
+static bool set_published(json_t *root, const char *folder, bool bert, bool *fine)
 {
     bool found = false;
     char *whole = realpath(folder, NULL);                               /* "." has a name, too */
     const char *path = whole ? whole : folder, *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     for (size_t i = 0; i < RF_COUNT(published); i++) {
-        if (strncmp(name, published[i].name, strlen(published[i].name))) continue;
+        if (published[i].bert != bert || strncmp(name, published[i].name, strlen(published[i].name))) continue;
         found = true;
         if (!published[i].causal) continue;
-        set(root, "architectures", json_pack("[s]", "RoFormerForCausalLM"), fine);
         set(root, "is_decoder", json_true(), fine);
         if (published[i].vector) set(root, "pooler_activation", json_string("linear"), fine);
     }
@@ -65,7 +66,7 @@ static const char *class_of(const rf__bundle_model *m, bool causal)
     return m->decoder || !m->biases ? "RoFormerForMaskedLM" : "RoFormerModel";
 }
 
-/* *which: it is a RoFormer, and nothing says whether it is RoFormer-GPT or RoFormer-Sim. */
+/* *which: nothing says whether a RoFormer is RoFormer-GPT or RoFormer-Sim, or a BERT SimBERT. */
 static bool complete(json_t *root, const rf__bundle_model *m, const char *folder, bool *which)
 {
     bool fine = true;
@@ -81,8 +82,9 @@ static bool complete(json_t *root, const rf__bundle_model *m, const char *folder
         set(root, "use_bias", json_false(), &fine);
     }
     if (!m->absolute && m->embedding_size) set(root, "embedding_size", json_integer(m->embedding_size), &fine);
-    const bool named = !m->absolute && m->biases && set_published(root, folder, &fine);
-    *which = !m->absolute && m->biases && !nezha && !said && !named;
+    const bool many = m->absolute ? m->decoder && m->vector : m->biases && !nezha;
+    const bool named = m->biases && set_published(root, folder, m->absolute, &fine);
+    *which = many && !said && !named;
     const bool causal = json_is_true(json_object_get(root, "is_decoder"));
     set(root, "architectures", json_pack("[s]", class_of(m, causal)), &fine);
     return fine;
@@ -125,7 +127,13 @@ rf_status rf__bundle_config(const rf_ctx *ctx, const char *folder, char path[RF_
     if (!*root) return why->code;
     if (!json_is_object(*root)) status = rf_fail(why, RF_EDATA, "%s: expected an object, got another value", path);
     else if (!complete(*root, &m, folder, &which)) status = rf_fail(why, RF_ENOMEM, "%s: out of memory", path);
-    if (!status && which)
+    if (!status && which && m.absolute)
+        status = rf_fail(why, RF_EDATA,
+                         "%s: architectures: expected one, or the folder name chinese_simbert..., got neither: BERT "
+                         "without the task of sentence pairs and SimBERT look the same; add \"architectures\": "
+                         "[\"BertForMaskedLM\"], for SimBERT \"is_decoder\": true and \"pooler_activation\": "
+                         "\"linear\"", path);
+    else if (!status && which)
         status = rf_fail(why, RF_EDATA,
                          "%s: architectures: expected one, or a published folder name (chinese_roformer...), got "
                          "neither: RoFormer, -GPT and -Sim look the same; add \"architectures\": "

@@ -53,6 +53,7 @@ rf_status rf__bundle_examine(const rf__bundle *b, const char *file, rf__bundle_m
         .units = units,
         .biases = find(b, "bert/encoder/layer_0/attention/self/query/bias") != NULL,
         .decoder = find(b, "cls/predictions/output_bias") != NULL,
+        .vector = find(b, "bert/pooler/dense/kernel") && !find(b, "cls/seq_relationship/output_weights"),
         .embedding_size = words->rank == 2 ? words->dim[1] : 0,
     };
     return RF_OK;

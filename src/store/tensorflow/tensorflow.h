@@ -60,6 +60,7 @@ typedef struct rf__bundle_model {
     bool units;                         /* gated attention units: GAU-alpha                                           */
     bool biases;                        /* RoFormerV2 has none                                                        */
     bool decoder;                       /* the head that predicts words                                               */
+    bool vector;                        /* a pooler without the task that BERT trains it with, as in SimBERT          */
     int64_t embedding_size;             /* columns of word_embeddings; 0: there are none                              */
 } rf__bundle_model;
 

@@ -68,6 +68,25 @@ expect 3 'expected 8 vectors, two .one for each text. for each example of .*, go
     sh -c '"$0" embed -q -m causal lines.txt -o two.npy && "$0" finetune -q --task sim --model on --train pairs.tsv --teacher two.npy -o no' "$program"
 expect 2 'mini_batch_size: expected a task whose loss' "$program" finetune -q --task sim --model sim --train pairs.tsv --mini_batch_size 2 -o no
 
+# SimBERT has BERT's variables, and a folder's name or keys say that it is one. The golden pooler is x + 1.
+cp -r "$repository/tests/golden/tensorflow/bert" chinese_simbert_L-2; chmod -R u+w chinese_simbert_L-2
+printf '%s\n' '[PAD]' '[UNK]' '[CLS]' '[SEP]' '[MASK]' the old city > chinese_simbert_L-2/vocab.txt
+sed 's/{/{"architectures": ["BertForMaskedLM"],/' chinese_simbert_L-2/bert_config.json > bert.json
+cp -r chinese_simbert_L-2 bert; cp bert.json bert/bert_config.json
+echo 'the old city' > words.txt
+for m in chinese_simbert_L-2 bert; do
+    "$program" embed -q -m "$m" --pooling cls --format jsonl words.txt > "$m.jsonl" || fail "embed -m $m"
+done
+python3 - << 'P' || fail "the vector of SimBERT is not its pooler's"
+import json
+sim, bert = (json.load(open(m + ".jsonl")) for m in ("chinese_simbert_L-2", "bert"))
+assert max(abs(a - b - 1) for a, b in zip(sim, bert)) < 1e-5
+P
+expect 0 '' "$program" generate -q -m chinese_simbert_L-2 -n 4 'the old city'
+expect 0 'simbert: written' "$program" convert chinese_simbert_L-2 simbert
+for m in chinese_simbert_L-2 simbert; do "$program" embed -q -m "$m" words.txt -o "$m.npy" || fail "embed $m"; done
+same chinese_simbert_L-2.npy simbert.npy "embed before and after convert"
+
 # Learned positions end: that is said before the first update, of all that will be read at once.
 "$make_model" model || exit 1
 sed 's/"max_position_embeddings": 64/"max_position_embeddings": 16, "position_embedding_type": "absolute"/' model/config.json > short.json
