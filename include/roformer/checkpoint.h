@@ -114,6 +114,9 @@ typedef enum rf_summary { RF_SUMMARY_LAST, RF_SUMMARY_FIRST, RF_SUMMARY_MEAN, RF
 typedef enum rf_rope_type {
     RF_ROPE_DEFAULT, RF_ROPE_LINEAR, RF_ROPE_NTK, RF_ROPE_DYNAMIC, RF_ROPE_YARN, RF_ROPE_LONGROPE, RF_ROPE_LLAMA3
 } rf_rope_type;
+/* The layers that rope_scaling is of, where some attend to near tokens alone: those that attend to all tokens (in other
+ * models, all layers), all, those that attend to near tokens. */
+typedef enum rf_rope_layers { RF_ROPE_OF_GLOBAL, RF_ROPE_OF_ALL, RF_ROPE_OF_LOCAL } rf_rope_layers;
 enum { RF_ROPE_LIST = 256, RF_ROPE_SECTIONS = 3, RF_ROPE_LAYERS = 64 };           /* maximum lengths of the lists */
 typedef struct rf_rope_scaling {
     rf_rope_type rope_type;
@@ -255,6 +258,7 @@ typedef struct rf_config {
        next token, minus that of false_token_id unless this is negative. config.json does not have these. */
     int logit_score;
     int64_t true_token_id, false_token_id;
+    rf_rope_layers rope_scaled_layers;               /* Gemma 3, ModernBERT; otherwise RF_ROPE_OF_GLOBAL */
 } rf_config;
 
 /* Sets the defaults of transformers' RoFormerConfig. */

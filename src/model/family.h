@@ -114,7 +114,6 @@ typedef struct rf_family {
     const rf_silent *silent;            /* ends with a row without a name                                             */
     const char *const *left_out;        /* tensors, without the prefix, of older files that the library's classes do
                                            not have; NULL at the end, or NULL: none */
-    bool any_position;                  /* accepts every position encoding, not only that of `config`                 */
     rf_norm_kind norm;
     double (*divisor)(const rf_config *c);      /* with normalize_before: of what each sub-layer adds; NULL: 1        */
     bool first_bare;                    /* with normalize_before: no norm before the attention of the first layer     */

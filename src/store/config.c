@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <strings.h>
 
 #include "roformer/inspect/files.h"
 #include "store/family.h"
@@ -21,6 +22,7 @@
 
 static const rf_config_key keys[] = {
 #define OUR(name, kind, normal, low, high, flags) RF_CONFIG_KEY(name, kind, normal, low, high, (flags) | RF_KEY_OURS)
+#define WIDE(name, kind, normal, low, high, flags) OUR(name, kind, normal, low, high, (flags) | RF_KEY_ANY_POSITION)
     RF_CONFIG_KEY(attention_probs_dropout_prob, NUMBER, 0.1, 0, 1, RF_KEY_OPEN_HIGH),
     RF_CONFIG_KEY(embedding_size, WHOLE, 768, 1, 65536, 0),
     RF_CONFIG_KEY(hidden_dropout_prob, NUMBER, 0.1, 0, 1, RF_KEY_OPEN_HIGH),
@@ -52,7 +54,7 @@ static const rf_config_key keys[] = {
     OUR(max_relative_position, WHOLE, 64, 1, 1048576, 0),
     OUR(max_relative_positions, WHOLE, -1, -1, 1048576, 0),
     OUR(num_random_features, WHOLE, -1, 1, 16777216, RF_KEY_NULL),
-    OUR(partial_rotary_factor, NUMBER, 1, 0, 1, RF_KEY_OPEN_LOW),
+    WIDE(partial_rotary_factor, NUMBER, 1, 0, 1, RF_KEY_OPEN_LOW),
     OUR(position_buckets, WHOLE, -1, -1, 1048576, 0),
     OUR(position_grid_height, WHOLE, 0, 0, 65536, 0),
     OUR(position_grid_width, WHOLE, 0, 0, 65536, 0),
@@ -62,22 +64,24 @@ static const rf_config_key keys[] = {
     OUR(rerope_leak, NUMBER, 0, 0, 1e6, 0),
     OUR(rerope_window, WHOLE, 512, 1, 1048576, 0),
     OUR(rope_interleave, TRUTH, 1, 0, 1, 0),
-    OUR(rotary_heads, WHOLE, 0, 0, 4096, 0),
-    OUR(rotary_value_inverse, TRUTH, 0, 0, 1, 0),
+    WIDE(rotary_heads, WHOLE, 0, 0, 4096, 0),
+    WIDE(rotary_value_inverse, TRUTH, 0, 0, 1, 0),
     OUR(sandwich_width, WHOLE, 128, 2, 65536, 0),
-    OUR(scale_embedding, TRUTH, 0, 0, 1, 0),
+    WIDE(scale_embedding, TRUTH, 0, 0, 1, 0),
     OUR(share_att_key, TRUTH, 0, 0, 1, 0),
     OUR(sinusoidal_base, NUMBER, 10000, 1, 1e18, RF_KEY_OPEN_LOW),
-    OUR(use_logn_attn, TRUTH, 0, 0, 1, 0),
+    WIDE(use_logn_attn, TRUTH, 0, 0, 1, 0),
     OUR(xpos_scale_base, NUMBER, 512, 0, 1e9, RF_KEY_OPEN_LOW),
+#undef WIDE
 #undef OUR
 };
 
-/* The first name of a function is the one that is written. */
+/* The first name of a function is the one that is written. The others with tanh differ in rounding alone. */
 static const struct { const char *name; rf_act act; } acts[] = {
-    {"gelu", RF_ACT_GELU},       {"gelu_new", RF_ACT_GELU_TANH}, {"gelu_pytorch_tanh", RF_ACT_GELU_TANH},
-    {"relu", RF_ACT_RELU},       {"silu", RF_ACT_SILU},          {"swish", RF_ACT_SILU},
-    {"tanh", RF_ACT_TANH},
+    {"gelu", RF_ACT_GELU},          {"gelu_new", RF_ACT_GELU_TANH},         {"gelu_pytorch_tanh", RF_ACT_GELU_TANH},
+    {"relu", RF_ACT_RELU},          {"silu", RF_ACT_SILU},                  {"swish", RF_ACT_SILU},
+    {"tanh", RF_ACT_TANH},          {"gelu_python", RF_ACT_GELU},           {"gelu_python_tanh", RF_ACT_GELU_TANH},
+    {"gelu_fast", RF_ACT_GELU_TANH}, {"gelu_accurate", RF_ACT_GELU_TANH},
 };
 
 const char *rf__config_act_name(rf_act act)
@@ -111,6 +115,13 @@ int64_t rf__config_first_position(const rf_config *c)
     return 0;
 }
 
+bool rf__config_idle(const rf_family_config *f, const char *key)
+{
+    for (const rf_known_key *k = f->known; k && k->name; k++)
+        if (!strcmp(k->name, key)) return k->state == RF_KEY_IDLE;
+    return false;
+}
+
 bool rf__config_lacks(const rf_family_config *f, const char *key)
 {
     for (const rf_config_key *own = f->key; own && own->name; own++)
@@ -131,7 +142,7 @@ const rf_config_key *rf__config_key_of(const rf_family_config *f, size_t i)
     if (i < RF_COUNT(keys)) {
         for (; own && own->name; own++)
             if (!strcmp(own->name, keys[i].name)) return own->kind == RF_KEY_NONE ? NULL : own;
-        return &keys[i];
+        return keys[i].flags & RF_KEY_ANY_POSITION && !f->any_position ? NULL : &keys[i];
     }
     for (size_t j = RF_COUNT(keys); own && own->name; own++, j++) {
         if (j < i) continue;
@@ -156,6 +167,7 @@ static void set_defaults(const rf_family_config *f, rf_config *c)
     if (f->one_width) c->embedding_size = c->hidden_size;
     if (f->summarizes) c->summary = RF_SUMMARY_FIRST;
     if (!f->pairs && rf__config_lacks(f, "type_vocab_size")) c->type_vocab_size = 0;
+    c->rope_scaled_layers = f->flat;
 }
 
 _Static_assert(sizeof(rf_rope_scaling) <= RF_ROPE_SCALING_MOST, "it stays within what a config keeps free for it");
@@ -187,7 +199,8 @@ bool rf__config_same_positions(const rf_config *a, const rf_config *b)
 {
     char *text[4] = {rf__config_rope_json(a), rf__config_rope_json(b), rf__config_attention_text(a),
                      rf__config_attention_text(b)};
-    bool same = !strcmp(a->position_embedding_type, b->position_embedding_type) && a->rope_thetas == b->rope_thetas;
+    bool same = !strcmp(a->position_embedding_type, b->position_embedding_type) && a->rope_thetas == b->rope_thetas &&
+                a->rope_scaled_layers == b->rope_scaled_layers;
     for (size_t i = 0; i < RF_COUNT(text); i += 2)
         same = same && !strcmp(text[i] ? text[i] : "", text[i + 1] ? text[i + 1] : "");
     for (size_t i = 0; i < RF_COUNT(keys) && same; i++) {
@@ -218,6 +231,8 @@ rf_status rf__config_read_key(const char *file, const rf_config_key *k, const js
 {
     if (k->flags & RF_KEY_NULL && json_is_null(v)) {
         set_at(c, k, -1);
+    } else if (k->flags & RF_KEY_OURS && json_is_null(v)) {
+        return RF_OK;
     } else if (k->kind == RF_KEY_TRUTH) {
         if (!json_is_boolean(v)) return rf__wrong_type(file, k->name, v, "true or false", why);
         set_at(c, k, json_is_true(v));
@@ -251,12 +266,28 @@ static rf_status refuse_relatives(const rf_family_config *f, const char *file, c
     return RF_OK;
 }
 
+/* transformers 5 lets this key choose which tokens see later ones; transformers 4 does not know it. */
+static rf_status check_causal(const rf_family_config *f, const char *file, const json_t *root, const rf_config *c,
+                              rf_error *why)
+{
+    const json_t *v = json_object_get(root, "is_causal");
+    if (!v || json_is_null(v) || f->pairs) return RF_OK;
+    if (!json_is_boolean(v)) return rf__wrong_type(file, "is_causal", v, "true or false", why);
+    if (json_is_true(v) == (c->is_decoder != 0)) return RF_OK;
+    return rf_fail(why, RF_EUNSUPPORTED, "%s: is_causal: expected %s, got %s: in this model, tokens see %s; remove it, "
+                   "or write the expected value", file, c->is_decoder ? "true" : "false",
+                   c->is_decoder ? "false" : "true", c->is_decoder ? "earlier ones alone" : "all others");
+}
+
 const char *rf__config_act_key(const rf_family_config *f) { return f->act ? f->act : "hidden_act"; }
 
-static rf_status read_act(const char *file, const char *key, const json_t *v, rf_config *c, rf_error *why)
+static rf_status read_act(const rf_family_config *f, const char *file, const json_t *root, rf_config *c, rf_error *why)
 {
-    if (!v) return RF_OK;
+    const char *key = rf__config_act_key(f);
+    const json_t *v = json_object_get(root, key);
+    if (!v || rf__config_idle(f, key)) return RF_OK;
     if (!json_is_string(v)) return rf__wrong_type(file, key, v, "a string", why);
+    if (f->act_name && !strcasecmp(json_string_value(v), f->act_name)) return c->hidden_act = f->usual_act, RF_OK;
     for (size_t i = 0; i < RF_COUNT(acts); i++)
         if (!strcmp(json_string_value(v), acts[i].name)) {
             c->hidden_act = acts[i].act;
@@ -267,14 +298,16 @@ static rf_status read_act(const char *file, const char *key, const json_t *v, rf
                    key, rf__printable(json_string_value(v)).text);
 }
 
-/* Reads the name of an encoding into one of the two texts of a config. */
-static rf_status read_position(const char *file, const json_t *root, const char *key, char *to, size_t size,
-                               rf_error *why)
+/* Reads the name of an encoding into one of the two texts of a config. Where a family's class has one encoding and does
+ * not read the key (RF_KEY_IDLE), it may have the names that older classes wrote. */
+static rf_status read_position(const rf_family_config *f, const char *file, const json_t *root, const char *key,
+                               char *to, size_t size, rf_error *why)
 {
     const json_t *v = json_object_get(root, key);
-    if (!v) return RF_OK;
+    if (!v || json_is_null(v)) return RF_OK;
     if (!json_is_string(v)) return rf__wrong_type(file, key, v, "a string", why);
     const char *name = json_string_value(v);
+    if (rf__config_idle(f, key) && (!strcmp(name, "absolute") || !strcmp(name, "rope"))) return RF_OK;
     if (strlen(name) >= size)
         return rf_fail(why, RF_EDATA,
                        "%s: %s: expected a position encoding that `roformer positions` lists, got \"%s\"", file, key,
@@ -300,10 +333,10 @@ static rf_status read_pooler(const rf_family_config *f, const char *file, const 
 static rf_status read_positions(const rf_family_config *f, const char *file, const json_t *root, rf_config *c,
                                 rf_error *why)
 {
-    rf_status s = read_position(file, root, "position_embedding_type", c->position_embedding_type,
+    rf_status s = read_position(f, file, root, "position_embedding_type", c->position_embedding_type,
                                 sizeof c->position_embedding_type, why);
     if (!s && f->pairs)
-        s = read_position(file, root, "decoder_position_embedding_type", c->decoder_position_embedding_type,
+        s = read_position(f, file, root, "decoder_position_embedding_type", c->decoder_position_embedding_type,
                           sizeof c->decoder_position_embedding_type, why);
     return s;
 }
@@ -380,12 +413,13 @@ static rf_status read_root(const rf_ctx *ctx, const char *file, const json_t *ro
         if (!strcmp(k->name, "embedding_size")) embedding = true;
     }
     if (!s) s = read_first_position(file, c, why);
-    if (!s) s = read_act(file, rf__config_act_key(f), json_object_get(root, rf__config_act_key(f)), c, why);
-    if (!s) s = rf__config_read_rope(ctx, file, root, c, why);
+    if (!s) s = read_act(f, file, root, c, why);
+    if (!s) s = rf__config_read_rope(ctx, f, file, root, c, why);
     if (!s) s = rf__config_read_attention(ctx, file, root, c, why);
     if (!s) s = read_positions(f, file, root, c, why);
     if (!s) s = refuse_debertas(file, root, c, why);
     if (!s && f->read) s = f->read(file, root, c, why);
+    if (!s) s = check_causal(f, file, root, c, why);
     if (!s) s = rf__config_aliases_agree(f, file, root, c, why);
     if (!s) s = read_architecture(f, file, json_object_get(root, "architectures"), c, why);
     if (!s) s = read_pooler(f, file, root, c, why);

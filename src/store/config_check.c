@@ -122,7 +122,8 @@ static rf_status check_lacking(const rf_config *c, const rf_family_config *f, co
     const struct { const char *key; size_t at; int given; } own[] = {
         OWN(local_attention),     OWN(token_dropout), OWN(attention_key_size),
         OWN(num_key_value_heads), OWN(head_dim),      OWN(query_pre_attn_scalar),
-        OWN(global_attn_last),
+        OWN(global_attn_last),    OWN(scale_embedding), OWN(use_logn_attn),
+        OWN(rotary_heads),        OWN(rotary_value_inverse),
     };
 #undef OWN
     for (size_t i = 0; i < RF_COUNT(own); i++) {
@@ -150,6 +151,10 @@ rf_status rf__config_check_all(const rf_config *c, const char *name, rf_error *w
     }
     const rf_status lacking = check_lacking(c, f, name, why);
     if (lacking) return lacking;
+    if (c->rope_scaled_layers < RF_ROPE_OF_GLOBAL || c->rope_scaled_layers > RF_ROPE_OF_LOCAL ||
+        (c->rope_scaled_layers && !f->by_kind))
+        return rf_fail(why, RF_EUNSUPPORTED, "%s: rope_scaled_layers: expected 0 for a %s, got %d", name, f->title,
+                       (int)c->rope_scaled_layers);
     if (c->is_encoder_decoder && !f->pairs)
         return rf_fail(why, RF_EUNSUPPORTED,
                        "%s: is_encoder_decoder: expected false, got true; a %s is no encoder-decoder model", name,

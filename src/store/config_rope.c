@@ -1,11 +1,13 @@
 /* config_rope.c — how config.json defines the scaling of rotary positions: rope_scaling, or rope_parameters (the newer
- * name, which also has rope_theta and partial_rotary_factor), and this project's rope_theta_per_layer.
+ * name, which also has rope_theta and partial_rotary_factor), and this project's rope_theta_per_layer. Families some of
+ * whose layers see near tokens alone (`by_kind`) have an object of rope_parameters for each kind of layer.
  *
  * One table holds the numbers. Types are checked here; values are checked where angles are computed
  * (src/model/positions). */
 #include <stdlib.h>
 
-#include "store.h"
+#include "store/family.h"
+#include "store/store.h"
 
 static const struct { const char *name; rf_rope_type type;
 } types[] = {
@@ -115,7 +117,11 @@ static rf_status read_object(const rf_ctx *ctx, const char *file, const json_t *
     for (size_t i = 0; i < RF_COUNT(numbers) && !status; i++) {
         const json_t *v = json_object_get(o, numbers[i].name);
         if (!v || json_is_null(v)) continue;
+        const bool zero = json_is_number(v) && !(json_number_value(v) > 0 || json_number_value(v) < 0);
         if (!json_is_number(v)) status = wrong(file, numbers[i].name, "a number", why);
+        else if (zero && numbers[i].at == offsetof(rf_rope_scaling, attention_factor))
+            status = rf_fail(why, RF_EDATA, "%s: attention_factor: expected a number above 0, got 0, with which all "
+                             "rotated queries and keys are zeros; remove it", file);
         else *number_at(s, numbers[i].at) = json_number_value(v);
     }
     for (size_t i = 0; i < RF_COUNT(lists) && !status; i++) {
@@ -139,18 +145,81 @@ static rf_status read_object(const rf_ctx *ctx, const char *file, const json_t *
     return status;
 }
 
-/* With both objects, transformers uses only rope_scaling, unless it is empty. */
-rf_status rf__config_read_rope(const rf_ctx *ctx, const char *file, const json_t *root, rf_config *c, rf_error *why)
+static const char *const names[] = {"rope_scaling", "rope_parameters"};
+
+/* With both objects, transformers uses only rope_scaling, unless it is empty. The original length beside them takes
+ * precedence over the one inside. */
+static rf_status read_flat(const rf_ctx *ctx, const char *file, const json_t *root, rf_config *c, rf_error *why)
 {
-    static const char *const names[] = {"rope_scaling", "rope_parameters"};
-    rf_status status = read_whole(file, root, "original_max_position_embeddings",
-                                  &c->rope_scaling.original_max_position_embeddings, why);
+    int64_t beside = 0;
+    rf_status status = RF_OK;
     for (size_t i = 0; i < RF_COUNT(names) && !status; i++) {
         const json_t *o = json_object_get(root, names[i]);
-        if (!o || json_is_null(o)) continue;
         if (i && json_object_size(json_object_get(root, names[0]))) continue;
-        status = json_is_object(o) ? read_object(ctx, file, o, c, why) : wrong(file, names[i], "an object", why);
+        if (o && !json_is_null(o)) status = read_object(ctx, file, o, c, why);
     }
+    if (!status) status = read_whole(file, root, "original_max_position_embeddings", &beside, why);
+    if (!status && beside) c->rope_scaling.original_max_position_embeddings = beside;
+    return status;
+}
+
+static const char *const kinds[] = {"full_attention", "sliding_attention"};
+
+/* What the objects say about one kind of layer: the flat rope_scaling takes precedence. Of its type, transformers 5
+ * reads the newer name alone, transformers 4 both. */
+static rf_status read_kind(const rf_ctx *ctx, const char *file, const json_t *root, size_t kind, bool flat,
+                           rf_config *part, rf_error *why)
+{
+    const json_t *both = json_object_get(root, names[1]), *own = json_object_get(both, kinds[kind]);
+    const json_t *scaling = flat ? json_object_get(root, names[0]) : NULL;
+    rf_status status = RF_OK;
+    if (own && !json_is_null(own) && !json_is_object(own)) return wrong(file, kinds[kind], "an object", why);
+    if (json_object_get(scaling, "type") && !json_object_get(scaling, "rope_type"))
+        return rf_fail(why, RF_EUNSUPPORTED, "%s: rope_scaling: expected rope_type, got type, which not all versions "
+                       "of transformers read for this model; rename it", file);
+    if (own && !json_is_null(own)) status = read_object(ctx, file, own, part, why);
+    if (!status && scaling && !json_is_null(scaling)) status = read_object(ctx, file, scaling, part, why);
+    part->rope_scaling.no_truncate = json_is_false(json_object_get(both, "truncate"));
+    return status;
+}
+
+static rf_status read_kinds(const rf_ctx *ctx, const rf_family_config *f, const char *file, const json_t *root,
+                            rf_config *c, rf_error *why)
+{
+    rf_config part[2] = {*c, *c};
+    rf_status status = RF_OK;
+    part[1].rope_theta = c->local_rope_theta;
+    for (size_t k = 0; k < RF_COUNT(kinds) && !status; k++)
+        status = read_kind(ctx, file, root, k, !k || f->flat == RF_ROPE_OF_ALL, &part[k], why);
+    if (status) return status;
+    const rf_rope_scaling *s = &part[0].rope_scaling, *near = &part[1].rope_scaling;
+    const bool all = s->rope_type != RF_ROPE_DEFAULT, some = near->rope_type != RF_ROPE_DEFAULT;
+    char *one = rf__config_rope_json(&part[0]), *other = rf__config_rope_json(&part[1]);
+    if (!one || !other) status = rf_fail(why, RF_ENOMEM, "%s: out of memory", file);
+    else if (all && some && strcmp(one, other) != 0)
+        status = rf_fail(why, RF_EUNSUPPORTED, "%s: rope_parameters: expected one scaling for full_attention and "
+                         "sliding_attention, got two", file);
+    free(one);
+    free(other);
+    c->rope_theta = part[0].rope_theta;
+    c->local_rope_theta = part[1].rope_theta;
+    c->rope_scaled_layers = all && some ? RF_ROPE_OF_ALL : some ? RF_ROPE_OF_LOCAL : RF_ROPE_OF_GLOBAL;
+    if (all || some) c->rope_scaling = all ? *s : *near;
+    else c->rope_scaled_layers = f->flat;
+    return status;
+}
+
+rf_status rf__config_read_rope(const rf_ctx *ctx, const rf_family_config *f, const char *file, const json_t *root,
+                               rf_config *c, rf_error *why)
+{
+    rf_status status = RF_OK;
+    const bool rotates = f->any_position || !strcmp(f->position, "rotary");
+    if (!rotates || rf__config_idle(f, names[0])) return RF_OK;
+    for (size_t i = 0; i < RF_COUNT(names); i++) {
+        const json_t *o = json_object_get(root, names[i]);
+        if (o && !json_is_null(o) && !json_is_object(o)) return wrong(file, names[i], "an object", why);
+    }
+    status = f->by_kind ? read_kinds(ctx, f, file, root, c, why) : read_flat(ctx, file, root, c, why);
     const json_t *bases = json_object_get(root, "rope_theta_per_layer");
     if (!status && bases && !json_is_null(bases))
         status = read_list(ctx, file, "rope_theta_per_layer", bases, &c->rope_theta_per_layer, &c->rope_thetas,
@@ -167,9 +236,10 @@ static json_t *list_json(const double *x, int64_t n)
     return list;
 }
 
-char *rf__config_rope_json(const rf_config *c)
+/* scaled: 0: of layers that the scaling is not of. */
+static json_t *rope_object(const rf_config *c, bool scaled)
 {
-    rf_rope_scaling s = c->rope_scaling;
+    rf_rope_scaling s = scaled ? c->rope_scaling : (rf_rope_scaling){0};
     json_t *o = json_object();
     for (size_t i = 0; i < RF_COUNT(types); i++)
         if (types[i].type == s.rope_type) {
@@ -191,9 +261,28 @@ char *rf__config_rope_json(const rf_config *c)
         for (int64_t i = 0; i < s.sections; i++) rf__json_add(&list, json_integer(s.mrope_section[i]));
         rf__json_set(&o, "mrope_section", list);
     }
+    return o;
+}
+
+static char *text_of(json_t *o)
+{
     char *text = o ? rf__json_dump(o, JSON_COMPACT) : NULL;
     json_decref(o);
     return text;
+}
+
+char *rf__config_rope_json(const rf_config *c) { return text_of(rope_object(c, true)); }
+
+char *rf__config_kinds_json(const rf_config *c)
+{
+    json_t *both = json_object();
+    for (size_t k = 0; k < RF_COUNT(kinds); k++) {
+        json_t *o = rope_object(c, c->rope_scaled_layers == RF_ROPE_OF_ALL ||
+                                       k == (c->rope_scaled_layers == RF_ROPE_OF_LOCAL));
+        rf__json_set(&o, "rope_theta", json_real(k ? c->local_rope_theta : c->rope_theta));
+        rf__json_set(&both, kinds[k], o);
+    }
+    return text_of(both);
 }
 
 bool rf__config_has_rope(const rf_config *c)
@@ -204,15 +293,5 @@ bool rf__config_has_rope(const rf_config *c)
 
 char *rf__config_thetas_json(const rf_config *c)
 {
-    json_t *list = list_json(c->rope_theta_per_layer, c->rope_thetas);
-    char *text = list ? rf__json_dump(list, JSON_COMPACT) : NULL;
-    json_decref(list);
-    return text;
-}
-
-rf_status rf__no_rope_scaling(const char *file, const rf_config *c, rf_error *why)
-{
-    if (c->rope_scaling.rope_type == RF_ROPE_DEFAULT) return RF_OK;
-    return rf_fail(why, RF_EUNSUPPORTED, "%s: rope_scaling: expected null, got %s", file,
-                   rf_rope_type_name(c->rope_scaling.rope_type));
+    return text_of(list_json(c->rope_theta_per_layer, c->rope_thetas));
 }

@@ -99,10 +99,12 @@ static bool put_positions(writer *w, const rf_config *c)
 
 static bool put_rope(writer *w, const rf_config *c)
 {
-    char *scaling = rf__config_has_rope(c) ? rf__config_rope_json(c) : NULL,
+    const rf_family_config *f = rf__config_family(c);
+    const bool apart = f->by_kind && c->rope_scaled_layers != f->flat;
+    char *scaling = !rf__config_has_rope(c) ? NULL : apart ? rf__config_kinds_json(c) : rf__config_rope_json(c),
          *thetas = c->rope_thetas ? rf__config_thetas_json(c) : NULL;
     bool fine = !scaling == !rf__config_has_rope(c) && !thetas == !c->rope_thetas;
-    if (fine && scaling) fine = append_member(w, "rope_scaling", scaling);
+    if (fine && scaling) fine = append_member(w, apart ? "rope_parameters" : "rope_scaling", scaling);
     if (fine && thetas) fine = append_member(w, "rope_theta_per_layer", thetas);
     free(scaling);
     free(thetas);
@@ -144,7 +146,7 @@ static bool put_config(writer *w, const rf_config *c, json_t **more)
 {
     const rf_family_config *f = rf__config_family(c);
     char act[32];
-    snprintf(act, sizeof act, "\"%s\"", rf__config_act_name(c->hidden_act));
+    snprintf(act, sizeof act, "\"%s\"", f->act_name ? f->act_name : rf__config_act_name(c->hidden_act));
     char *list = architectures(c);
     bool fine = list && rf__grow(w->ctx, &w->text, &w->capacity, 256, 1);
     if (fine) w->size = (size_t)snprintf(w->text, w->capacity, "{\n");

@@ -24,6 +24,7 @@ enum {
                                    first rows belong to no token */
     RF_KEY_UNGATED = 64,        /* the file has the width of a feed-forward layer without a gate and as many weights;
                                    here it is two thirds of that, rounded up to a multiple of 8 */
+    RF_KEY_ANY_POSITION = 128,  /* only of families with `any_position`; the classes of others do not read it         */
 };
 
 #define RF_POOLER_KEY "pooler_activation"
@@ -55,6 +56,8 @@ typedef struct rf_class_row { rf_head head; const char *name; bool causal, forei
 #define RF_ONLY(name, usual, why) {RF_KEYS_CONFIG, name, RF_KEY_ONLY, usual, why}
 #define RF_IDLE(name, why) {RF_KEYS_CONFIG, name, RF_KEY_IDLE, "", why}
 
+#define RF_ONE_POSITION RF_IDLE("position_embedding_type", "the class has one encoding")
+
 /* Lists end with a row without a name. */
 typedef struct rf_family_config {
     const char *name;           /* rf_config.family                                                                   */
@@ -73,6 +76,9 @@ typedef struct rf_family_config {
     void (*write)(const rf_config *c, json_t **more);
     const rf_class_row *class;           /* the first class of a head is the one that is written                     */
     const char *position;       /* position_embedding_type if config.json names none                                  */
+    bool by_kind;               /* two kinds of layers, by rf__config_local, with rope_parameters of their own;       */
+    rf_rope_layers flat;        /* ... those that a rope_scaling in place of them is of                               */
+    bool any_position;          /* accepts every position encoding, not only `position`                               */
     bool summarizes;            /* heads for texts use the token that rf_config.summary names, which `read` and
                                    `write` handle; RF_SUMMARY_FIRST is the default */
     bool one_width;             /* embedding_size equals hidden_size                                                  */
@@ -80,6 +86,7 @@ typedef struct rf_family_config {
     bool pairs;                 /* an encoder and a decoder, for a source and a target                                */
     const char *act;            /* the key of hidden_act; NULL: hidden_act                                            */
     rf_act usual_act;           /* its default; RF_ACT_NONE: gelu                                                     */
+    const char *act_name;       /* the name of usual_act, the only one, in its files; NULL: the common name           */
     const char *elsewhere;      /* why transformers cannot load the written folder; NULL: it can                      */
 } rf_family_config;
 
@@ -111,6 +118,13 @@ static inline bool rf__config_local(const rf_config *c, int64_t layer)
     return c->local_attention > 0 && every > 0 && (layer + (c->global_attn_last != 0)) % every != 0;
 }
 
+/* Whether rope_scaling is of a layer. */
+static inline bool rf__config_scaled(const rf_config *c, int64_t layer)
+{
+    return c->rope_scaled_layers == RF_ROPE_OF_ALL ||
+           (layer >= 0 && rf__config_local(c, layer)) == (c->rope_scaled_layers == RF_ROPE_OF_LOCAL);
+}
+
 /* Columns of the queries of all heads; those of the keys, and of the values. */
 static inline int64_t rf__config_query_columns(const rf_config *c)
 {
@@ -122,6 +136,9 @@ static inline int64_t rf__config_key_columns(const rf_config *c)
     const int64_t H = c->num_attention_heads, G = c->num_key_value_heads;
     return G > 0 ? rf__config_query_columns(c) / H * G : rf__config_query_columns(c);
 }
+
+/* Whether `known` says that the class does not read the key. */
+bool rf__config_idle(const rf_family_config *f, const char *key);
 
 bool rf__config_lacks(const rf_family_config *f, const char *key);     /* a key of other families, such as is_decoder */
 
@@ -138,6 +155,10 @@ rf_status rf__config_aliases_read(const rf_family_config *f, const char *file, c
 rf_status rf__config_aliases_agree(const rf_family_config *f, const char *file, const json_t *root, const rf_config *c,
                                    rf_error *why);
 void rf__config_aliases_write(const rf_family_config *f, const rf_config *c, json_t **more);
+
+/* Reads the scaling of rotary positions (config_rope.c). */
+rf_status rf__config_read_rope(const rf_ctx *ctx, const rf_family_config *f, const char *file, const json_t *root,
+                               rf_config *c, rf_error *why);
 
 /* The class for the architecture of c, or NULL. */
 const rf_class_row *rf__config_class(const rf_config *c);

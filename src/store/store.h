@@ -67,9 +67,8 @@ const char *rf__config_act_name(rf_act act);                      /* the name in
 /* RF_EDATA: the value of a key does not have the type that `expected` names. */
 rf_status rf__wrong_type(const char *file, const char *key, const json_t *v, const char *expected, rf_error *why);
 
-/* Refuses what a family cannot follow: rope_scaling, and (key: "head_dim" or its like) a width of heads other than
- * hidden_size / num_attention_heads. */
-rf_status rf__no_rope_scaling(const char *file, const rf_config *c, rf_error *why);
+/* Refuses what a family cannot follow: (key: "head_dim" or its like) a width of heads other than hidden_size /
+ * num_attention_heads. */
 rf_status rf__usual_head_width(const char *file, const json_t *root, const char *key, const rf_config *c,
                                rf_error *why);
 
@@ -84,9 +83,9 @@ rf_status rf__config_wrong_layers(int64_t n, const rf_config *c, const char *nam
 bool rf__config_linear_attention(const rf_config *c, int64_t layer);    /* layer -1: in any layer                     */
 
 /* The settings of rotary positions in config.json (config_rope.c). The texts are freed with free(). */
-rf_status rf__config_read_rope(const rf_ctx *ctx, const char *file, const json_t *root, rf_config *c, rf_error *why);
 bool rf__config_has_rope(const rf_config *c);
 char *rf__config_rope_json(const rf_config *c);
+char *rf__config_kinds_json(const rf_config *c);              /* rope_parameters with an object for each kind of layer */
 char *rf__config_thetas_json(const rf_config *c);
 
 /* Messages about a config in memory begin with "config.json: "; this replaces it by the file (or the config.json of the

@@ -39,6 +39,9 @@
 #define RF_ESM_KNOWN                                                                                                   \
     RF_ONLY("emb_layer_norm_before", "false", "no norm stands before the layers"),                                     \
     RF_ONLY("is_folding_model", "false", "ESMFold is not supported"),                                                  \
+    RF_IDLE("rope_scaling", "the class computes rope_theta alone"),                                                    \
+    RF_IDLE("rope_parameters", "the same"),                                                                            \
+    RF_IDLE("hidden_act", "the class has one function"),                                                               \
     RF_IDLE("esmfold_config", "of folding models"),                                                                    \
     RF_IDLE("vocab_list", "of folding models")
 

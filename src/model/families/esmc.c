@@ -89,6 +89,7 @@ static const rf_config_key keys[] = {
 static const rf_known_key known[] = {
     RF_ONLY("attention_bias", "false", "matrices have no biases"),
     RF_ONLY("mlp_bias", "false", "matrices have no biases"),
+    RF_ONE_POSITION,
     RF_IDLE("head_dim", "read by `read_config` below"),
     RF_IDLE("num_key_value_heads", "the same"),
     {0},

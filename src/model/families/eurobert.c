@@ -54,6 +54,7 @@ static const rf_known_key known[] = {
     RF_IDLE("classifier_pooling", "read by `read_config` below"),
     RF_IDLE("clf_pooling", "the same, in the code that was published with the model"),
     RF_IDLE("layer_types", "read by rf__llama_read"),
+    RF_ONE_POSITION,
     {0},
 };
 

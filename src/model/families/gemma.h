@@ -27,6 +27,7 @@ static const rf_family_row layer[] = {
 };
 
 static const rf_config_key keys[] = {
+    RF_CONFIG_KEY(pad_token_id, WHOLE, 0, -1, 16777215, RF_KEY_NULL),
     RF_LLAMA_KEYS,
     RF_GEMMA_DECODER,
     RF_CONFIG_KEY(vocab_size, WHOLE, 262208, 1, 16777216, 0),
@@ -55,6 +56,7 @@ static const rf_known_key known[] = {
     RF_IDLE("_sliding_window_pattern", "of transformers 4: layer_types says it"),
     RF_IDLE("layer_types", "read by `read_config` below"),
     RF_IDLE("use_bidirectional_attention", "it names the family"),
+    RF_ONE_POSITION,
     {0},
 };
 
@@ -87,11 +89,7 @@ static rf_status read_types(const char *file, const json_t *root, rf_config *c, 
 
 static rf_status read_config(const char *file, const json_t *root, rf_config *c, rf_error *why)
 {
-    const json_t *both = json_object_get(root, "rope_parameters");
-    rf_status status = rf__kind_base(file, both, "full_attention", &c->rope_theta, why);
-    if (!status) status = rf__kind_base(file, both, "sliding_attention", &c->local_rope_theta, why);
-    if (!status) status = read_types(file, root, c, why);
-    return status ? status : rf__no_rope_scaling(file, c, why);
+    return read_types(file, root, c, why);
 }
 
 /* transformers reads both kinds of keys; the list has the length of the file's number of layers. */
@@ -113,6 +111,7 @@ static rf_footprint footprint(const rf_config *c, bool bf16)
 #define RF_GEMMA(name_, title_)                                                                                        \
     .config = {.name = name_, .model_type = "gemma3_text", .title = title_, .sign = sign, .key = keys, .known = known, \
                .read = read_config, .write = write_config, .class = classes, .position = "rotary",                     \
+               .by_kind = true, .flat = RF_ROPE_OF_GLOBAL,                                                             \
                .act = "hidden_activation", .usual_act = RF_ACT_GELU_TANH, .one_width = true},                          \
     .norm = RF_NORM_RMS_ONE, RF_LLAMA_LAYER(rf__llama_heads, footprint)
 

@@ -116,6 +116,8 @@ static rf_status read_config(const char *file, const json_t *root, rf_config *c,
 {
     const char *type = json_string_value(json_object_get(root, "model_type"));
     if (type && !strcmp(type, "new")) return read_older(file, root, c, why);
+    if (!strcmp(c->position_embedding_type, "rope") || !strcmp(c->position_embedding_type, "absolute"))
+        snprintf(c->position_embedding_type, sizeof c->position_embedding_type, "rotary");  /* the class has no other */
     if (c->rope_scaling.rope_type != RF_ROPE_NTK) return RF_OK;
     return rf_fail(why, RF_EUNSUPPORTED, "%s: rope_parameters: expected a rope_type that transformers has, got ntk",
                    file);

@@ -52,9 +52,6 @@
     RF_CONFIG_KEY(layer_norm_eps, NONE, 0, 0, 0, 0),                                                                   \
     RF_CONFIG_KEY(attention_probs_dropout_prob, NONE, 0, 0, 0, 0),                                                     \
     RF_CONFIG_KEY(rotary_value, NONE, 0, 0, 0, 0),                                                                     \
-    RF_CONFIG_KEY(rotary_heads, NONE, 0, 0, 0, 0),                                                                     \
-    RF_CONFIG_KEY(rotary_value_inverse, NONE, 0, 0, 0, 0),                                                             \
-    RF_CONFIG_KEY(use_logn_attn, NONE, 0, 0, 0, 0),                                                                    \
     RF_CONFIG_KEY(hidden_dropout_prob, NUMBER, 0, 0, 1, RF_KEY_OPEN_HIGH | RF_KEY_OURS),                               \
     RF_CONFIG_KEY(classifier_dropout, NUMBER, 0, 0, 1, RF_KEY_OPEN_HIGH | RF_KEY_OURS),                                \
     RF_CONFIG_KEY(normalize_before, TRUTH, 1, 1, 1, RF_KEY_OURS),                                                      \
@@ -69,9 +66,9 @@
 
 /* Rows of `known` that every causal model has, and those that only Qwen's models have. */
 #define RF_LLAMA_KNOWN                                                                                                 \
-    RF_ONLY("is_causal", "true", "tokens see earlier ones alone"),                                                     \
     RF_ONLY("use_bidirectional_attention", "false", "tokens see earlier ones alone"),                                  \
-    RF_IDLE("layer_types", "read by rf__llama_read")
+    RF_IDLE("layer_types", "read by rf__llama_read"),                                                                  \
+    RF_ONE_POSITION
 #define RF_QWEN_KNOWN                                                                                                  \
     RF_ONLY("use_sliding_window", "false", "layers see all earlier tokens"),                                           \
     RF_IDLE("sliding_window", "of use_sliding_window"),                                                                \

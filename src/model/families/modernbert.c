@@ -117,6 +117,7 @@ static const rf_known_key known[] = {
     RF_IDLE("classifier_pooling", "read by `read_config` below"),
     RF_IDLE("layer_types", "the same"),
     RF_IDLE("sliding_window", "the same"),
+    RF_ONE_POSITION,
     RF_IDLE("layer_norm_eps", "norm_eps is that of the norms"),
     RF_IDLE("initializer_cutoff_factor", "the first weights of transformers"),
     RF_IDLE("deterministic_flash_attn", "answers are always the same here"),
@@ -175,15 +176,10 @@ static rf_status read_window(const char *file, const json_t *root, const rf_conf
 static rf_status read_config(const char *file, const json_t *root, rf_config *c, rf_error *why)
 {
     const json_t *pooling = json_object_get(root, "classifier_pooling");
-    const json_t *both = json_object_get(root, "rope_parameters");
     const char *named = json_string_value(pooling);
-    snprintf(c->position_embedding_type, sizeof c->position_embedding_type, "rotary");
     if (c->local_rope_theta < 0) c->local_rope_theta = c->rope_theta;
-    rf_status status = rf__kind_base(file, both, "full_attention", &c->rope_theta, why);
-    if (!status) status = rf__kind_base(file, both, "sliding_attention", &c->local_rope_theta, why);
-    if (!status) status = read_types(file, root, c, why);
+    rf_status status = read_types(file, root, c, why);
     if (!status) status = read_window(file, root, c, why);
-    if (!status) status = rf__no_rope_scaling(file, c, why);
     if (status) return status;
     if (pooling && (!named || (strcmp(named, "cls") != 0 && strcmp(named, "mean") != 0)))
         return rf_fail(why, RF_EDATA, "%s: classifier_pooling: expected cls or mean, got %s", file,
@@ -212,6 +208,8 @@ const rf_family rf__family_modernbert = {
                .write = write_config,
                .class = classes,
                .position = "rotary",
+               .by_kind = true,
+               .flat = RF_ROPE_OF_ALL,
                .act = "hidden_activation",
                .summarizes = true,
                .one_width = true},

@@ -71,11 +71,14 @@ static const rf_silent silent[] = {
     {0},
 };
 
+static const rf_known_key known[] = {RF_ONE_POSITION, {0}};
+
 const rf_family rf__family_mpnet = {
     .config = {.name = "mpnet",
                .model_type = "mpnet",
                .title = "MPNet",
                .key = keys,
+               .known = known,
                .class = classes,
                .position = "mpnet",
                .one_width = true},

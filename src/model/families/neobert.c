@@ -83,6 +83,9 @@ static const rf_known_key known[] = {
     RF_ONLY("rope", "true", "positions are rotary"),
     RF_ONLY("rms_norm", "true", "norms are RMS norms"),
     RF_ONLY("ngpt", "false", "vectors are not normalized"),
+    RF_IDLE("rope_scaling", "the class computes rope_theta alone"),
+    RF_IDLE("rope_parameters", "the same"),
+    RF_ONE_POSITION,
     RF_IDLE("dim_head", "read by `read_config` below"),
     RF_IDLE("max_position_embeddings", "max_length is that of the texts"),
     RF_IDLE("embedding_init_range", "the first weights of the published class"),
@@ -100,8 +103,7 @@ static rf_status read_config(const char *file, const json_t *root, rf_config *c,
     if (c->hidden_act != RF_ACT_SILU)
         return rf_fail(why, RF_EUNSUPPORTED, "%s: hidden_act: expected none or silu, the function of the gate, got %s",
                        file, rf__config_act_name(c->hidden_act));
-    const rf_status status = rf__no_rope_scaling(file, c, why);
-    return status ? status : rf__usual_head_width(file, root, "dim_head", c, why);
+    return rf__usual_head_width(file, root, "dim_head", c, why);
 }
 
 /* Of another width, if the model was changed here. */
@@ -132,6 +134,7 @@ const rf_family rf__family_neobert = {
                .class = classes,
                .position = "rotary",
                .usual_act = RF_ACT_SILU,
+               .act_name = "SwiGLU",
                .one_width = true,
                .elsewhere = "transformers has no class for model_type `neobert`; it needs the code that `auto_map` of "
                             "a published folder names."},

@@ -104,6 +104,7 @@ static const rf_known_key known[] = {
     RF_ONLY("moe_every_n_layers", "0", "mixtures of experts are not supported"),
     RF_ONLY("num_experts", "0", "mixtures of experts are not supported"),
     RF_ONLY("num_local_experts", "0", "mixtures of experts are not supported"),
+    RF_ONE_POSITION,
     RF_IDLE("activation_function", "read by `read_config` below"),
     RF_IDLE("head_dim", "the same"),
     RF_IDLE("max_trained_positions", "the same"),
@@ -173,6 +174,8 @@ static rf_status read_scaling(const char *file, const json_t *root, rf_config *c
 
 static rf_status read_config(const char *file, const json_t *root, rf_config *c, rf_error *why)
 {
+    const char *class = json_string_value(json_array_get(json_object_get(root, "architectures"), 0));
+    if (class && strcmp(class, "NomicBertForCausalLM") != 0) c->is_decoder = 0;     /* that class does not read it */
     rf_status status = read_unit(file, root, c, why);
     if (!status) status = read_scaling(file, root, c, why);
     return status ? status : rf__usual_head_width(file, root, "head_dim", c, why);

@@ -68,11 +68,11 @@ const rf_family rf__family_roformer_v2 = {
                .sign = signs,
                .class = classes,
                .position = "rotary",
+               .any_position = true,
                .one_width = true,
                .elsewhere =
                    "transformers loads this folder without a warning and computes something else, since it knows "
                    "neither `norm_type` nor `use_bias`. PyPI's `roformer` 0.4.3 has the model."},
-    .any_position = true,
     .prefix = "roformer.",
     .embedding = embedding,
     .layer = layer,

@@ -24,13 +24,13 @@ const rf_family rf__family_transformer = {
                .key = keys,
                .class = classes,
                .position = "rotary",
+               .any_position = true,
                .one_width = true,
                .pairs = true,
                .act = "activation_function",
                .usual_act = RF_ACT_RELU,
                .elsewhere = "transformers has no class for model_type `transformer`; the names of tensors and keys are "
                             "those of its MarianMTModel."},
-    .any_position = true,
     .head = heads,
     RF_SEQ2SEQ,
 };

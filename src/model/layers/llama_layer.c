@@ -46,21 +46,6 @@ static rf_footprint footprint(const rf_config *c, bool bf16, int copies)
 rf_footprint rf__llama_footprint(const rf_config *c, bool bf16) { return footprint(c, bf16, 1); }
 rf_footprint rf__head_norms_footprint(const rf_config *c, bool bf16) { return footprint(c, bf16, 2); }
 
-rf_status rf__kind_base(const char *file, const json_t *both, const char *kind, double *base, rf_error *why)
-{
-    const json_t *one = json_object_get(both, kind), *theta = json_object_get(one, "rope_theta");
-    const char *type = json_string_value(json_object_get(one, "rope_type"));
-    if (type && strcmp(type, "default") != 0)
-        return rf_fail(why, RF_EUNSUPPORTED, "%s: rope_parameters: %s: rope_type: expected default, got \"%s\"", file,
-                       kind, rf__printable(type).text);
-    if (!theta || json_is_null(theta)) return RF_OK;
-    if (!json_is_number(theta) || !(json_number_value(theta) > 1))
-        return rf_fail(why, RF_EDATA, "%s: rope_parameters: %s: rope_theta: expected a number above 1, got another "
-                       "value", file, kind);
-    *base = json_number_value(theta);
-    return RF_OK;
-}
-
 rf_status rf__layer_types_count(const char *file, const json_t *list, const rf_config *c, rf_error *why)
 {
     const size_t n = json_array_size(list);

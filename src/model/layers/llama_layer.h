@@ -20,7 +20,4 @@ void rf__llama_write(const rf_config *c, json_t **more);
 rf_status rf__layer_type(const char *file, const json_t *list, size_t i, bool *full, rf_error *why);
 rf_status rf__layer_types_count(const char *file, const json_t *list, const rf_config *c, rf_error *why);
 
-/* rope_parameters of transformers 5 with a base for each kind of layer: *base is that of `kind` if it is there. */
-rf_status rf__kind_base(const char *file, const json_t *both, const char *kind, double *base, rf_error *why);
-
 #endif

@@ -95,6 +95,8 @@ static double llama3(const rf_config *c, double theta)
 
 /* ---- all of them ---- */
 
+static double plain_theta(double base, int64_t r, int64_t i) { return pow(base, -2.0 * (double)i / (double)r); }
+
 double rf__rope_theta(const rf_config *c, double base, int64_t r, int64_t length, int64_t i)
 {
     const rf_rope_scaling *s = &c->rope_scaling;
@@ -103,7 +105,7 @@ double rf__rope_theta(const rf_config *c, double base, int64_t r, int64_t length
     if (s->rope_type == RF_ROPE_NTK) base *= pow(s->factor, grows);
     if (s->rope_type == RF_ROPE_DYNAMIC)
         base *= pow(s->factor * fmax((double)length, L0) / L0 - (s->factor - 1), grows);
-    const double theta = pow(base, -2.0 * (double)i / (double)r);
+    const double theta = plain_theta(base, r, i);
     switch (s->rope_type) {
     case RF_ROPE_LINEAR: return theta / s->factor;
     case RF_ROPE_YARN: return yarn(c, base, r, theta, i);
@@ -124,7 +126,9 @@ double rf_rope_base(const rf_config *c, int64_t layer)
 double rf_rope_frequency(const rf_config *c, int64_t layer, int64_t length, int64_t i)
 {
     const int64_t r = rf_rope_width(c);
-    return i >= 0 && i < r / 2 ? rf__rope_theta(c, rf_rope_base(c, layer), r, length, i) : 0;
+    if (i < 0 || i >= r / 2) return 0;
+    const double base = rf_rope_base(c, layer);
+    return rf__config_scaled(c, layer) ? rf__rope_theta(c, base, r, length, i) : plain_theta(base, r, i);
 }
 
 struct scaled { const rf_config *c; int64_t layer, length; double gain; const int32_t *position; };
@@ -145,7 +149,7 @@ rf_status rf_rope_scaled(const rf_ctx *ctx, const rf_config *c, int64_t layer, i
     if (c->rope_scaling.sections)
         return rf_fail(why, RF_EUNSUPPORTED, "config.json: mrope_section: expected none, since positions are single "
                        "numbers here, got %lld sections", (long long)c->rope_scaling.sections);
-    const struct scaled s = {c, layer, length, rf__rope_gain(c), position};
+    const struct scaled s = {c, layer, length, rf__config_scaled(c, layer) ? rf__rope_gain(c) : 1, position};
     return rf_rope_make(ctx, rf_rope_width(c), layout, n, scaled_angle, &s, out, why);
 }
 
@@ -168,11 +172,9 @@ static rf_status check_scaling(const rf_config *c, int64_t r, rf_error *why)
     const rf_rope_scaling *s = &c->rope_scaling;
     const rf_rope_type t = s->rope_type;
     const bool long_one = t == RF_ROPE_YARN || t == RF_ROPE_LONGROPE, needs_length = long_one || t == RF_ROPE_LLAMA3;
-    if (needs_length && s->original_max_position_embeddings < 1)
-        return rf_fail(
-            why, RF_EDATA,
-            "config.json: original_max_position_embeddings: expected the length before stretching, at least 1, got %s",
-            s->original_max_position_embeddings ? "a number below it" : "none");
+    if (needs_length && s->original_max_position_embeddings < 0)
+        return rf_fail(why, RF_EDATA, "config.json: original_max_position_embeddings: expected the length before "
+                       "stretching, at least 1, got %lld", (long long)s->original_max_position_embeddings);
     if (t != RF_ROPE_DEFAULT && !(long_one && s->factor == 0) && (!(s->factor >= 1) || !isfinite(s->factor)))
         return rf_fail(why, RF_EDATA,
                        "config.json: rope_scaling: factor: expected a finite number of at least 1, got %s%g",
@@ -188,7 +190,7 @@ static rf_status check_scaling(const rf_config *c, int64_t r, rf_error *why)
     if (s->attention_factor < 0 || s->beta_fast < 0 || s->beta_slow < 0)
         return rf_fail(why, RF_EDATA, "config.json: attention_factor, beta_fast, beta_slow: expected no negative "
                        "number, got %g, %g and %g", s->attention_factor, s->beta_fast, s->beta_slow);
-    if (t == RF_ROPE_LONGROPE && s->original_max_position_embeddings < 2)
+    if (t == RF_ROPE_LONGROPE && original(c) < 2)
         return rf_fail(why, RF_EDATA, "config.json: original_max_position_embeddings: expected at least 2 with "
                        "rope_type longrope, got 1");
     if (t == RF_ROPE_LLAMA3 &&

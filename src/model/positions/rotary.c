@@ -60,7 +60,7 @@ static void angle(const void *what, int64_t position, int64_t length, int64_t i,
 static rf_status table(rf_graph *g, const rf_layer_context *at, int part, struct plan p, const rf_rope **rope,
                        const int32_t **row, rf_error *why)
 {
-    const rf_config *c = at->config;
+    const rf_config *c = p.c;
     rf_layer_context shared = *at;
     /* one table for all layers of a kind; there are as many tables as layers */
     if (!c->rope_thetas) shared.layer = c->num_hidden_layers > 1 && rf__config_local(c, at->layer);
@@ -74,9 +74,20 @@ static rf_status table(rf_graph *g, const rf_layer_context *at, int part, struct
                               rf__rope_by_length(c) || p.logn || streams, angle, &p, rope, row, why);
 }
 
+/* The config of a layer: without rope_scaling if this is of other layers. */
+static const rf_config *config_of(rf_graph *g, const rf_layer_context *at)
+{
+    if (rf__config_scaled(at->config, at->layer)) return at->config;
+    rf_config *own = rf__push(g, 1, sizeof *own);
+    if (!own) return at->config;                                                    /* the graph has the error        */
+    *own = *at->config;
+    own->rope_scaling = (rf_rope_scaling){0};
+    return own;
+}
+
 static rf_status angles_of(rf_graph *g, rf_layer_context *at, rf_attention_spec *spec, struct plan p, rf_error *why)
 {
-    const rf_config *c = at->config;
+    const rf_config *c = config_of(g, at);
     const int64_t H = c->num_attention_heads, rotated = c->rotary_heads ? c->rotary_heads : H;
     p.c = c;
     p.r = at->features ? at->features : rf_rope_width(c);

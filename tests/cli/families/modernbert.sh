@@ -44,7 +44,7 @@ refused config.json '/"sliding_attention",/d' 'layer_types: expected num_hidden_
 refused config.json '0,/"sliding_attention"/s//"chunked_attention"/' 'layer_types.1.: expected full_attention or sliding_attention, got chunked_attention'
 refused config.json '0,/"full_attention"/s//"sliding_attention"/' 'layer_types.0.: expected full_attention'
 refused config.json 's/"local_attention"/"global_attn_every_n_layers": 2, "local_attention"/' 'layer_types: expected full_attention in every layer that global_attn_every_n_layers, 2, divides, got it in every one that 3 divides'
-refused config.json '0,/"rope_type": "default"/s//"rope_type": "linear"/' 'rope_parameters: full_attention: rope_type: expected default, got "linear"'
+refused config.json '0,/"rope_type": "default"/s//"rope_type": "linear"/' 'rope_scaling: factor: expected a finite number of at least 1, got missing or 0'
 refused config.json 's/"classifier_pooling": "cls"/"classifier_pooling": "max"/' 'classifier_pooling: expected cls or mean, got max'
 refused config.json 's/"classifier_activation": "gelu"/"classifier_activation": "silu"/' 'classifier_activation: expected "gelu", got "silu"'
 refused config.json 's/"norm_bias"/"is_decoder": true, "norm_bias"/' 'is_decoder: expected false, got true; ModernBERT has no causal model'
