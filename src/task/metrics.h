@@ -40,6 +40,11 @@ double rf__entity_f1(const rf__entity_count *c);
 rf_status rf__pair_metrics(const rf_ctx *ctx, const double label[], const double value[], size_t n, double at,
                            rf_metric_values *out, rf_error *why);
 
+/* Metrics of one query from its candidates, which are sorted; false: no label is above 0. */
+typedef struct rf__candidate { double value, label; } rf__candidate;
+typedef struct rf__ranking { double precision, reciprocal, gain, recall_at_1, recall_at_10; } rf__ranking;
+bool rf__rank_candidates(rf__candidate c[], size_t n, rf__ranking *out);
+
 /* map, mrr_at_10 and ndcg_at_10 of n queries, whose candidates are first[q] .. first[q+1]-1; NaN: no query has a label
  * above 0. */
 rf_status rf__list_metrics(const rf_ctx *ctx, const size_t first[], size_t n, const float label[], const double value[],

@@ -6,8 +6,10 @@
  *             map          mean precision at the candidates with y > 0
  *             mrr_at_10    1 / rank of the first one, 0 if it is after the 10th
  *             ndcg_at_10   sum over the first 10 ranks r of y_(r) / log2(1 + r), over the largest possible value
+ *             recall_at_k  fraction of the candidates with y > 0 that are among the first k
  *
- * Equal scores share their ranks in map and ndcg, as in scikit-learn. */
+ * The given order of candidates with equal scores is of no effect. map takes the precision after all of them, as
+ * scikit-learn; the others are means over all orders of them, which for ndcg is scikit-learn's value. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -114,28 +116,14 @@ rf_status rf__pair_metrics(const rf_ctx *ctx, const double label[], const double
 
 /* ---- lists ---- */
 
-typedef struct candidate { double value, label; } candidate;
-
 static int by_candidate(const void *a, const void *b)
 {
-    const candidate *x = a, *y = b;
+    const rf__candidate *x = a, *y = b;
     return (x->value < y->value) - (x->value > y->value);
 }
 
-static double precision_of(const candidate c[], size_t n)
-{
-    double sum = 0;
-    size_t relevant = 0;
-    for (size_t i = 0, end; i < n; i = end) {
-        const size_t before = relevant;
-        for (end = i; end < n && c[end].value >= c[i].value; end++) relevant += c[end].label > 0;
-        sum += (double)(relevant - before) * (double)relevant / (double)end;
-    }
-    return sum / (double)relevant;
-}
-
 /* Candidates by descending value; equal ones have the mean of their labels. */
-static double discounted_gain(const candidate c[], size_t n)
+static double discounted_gain(const rf__candidate c[], size_t n)
 {
     double sum = 0;
     for (size_t i = 0, end; i < n && i < CUT; i = end) {
@@ -149,35 +137,63 @@ static double discounted_gain(const candidate c[], size_t n)
     return sum;
 }
 
-/* Rank of the first relevant candidate, from 0; equal numbers keep the given order. */
-static size_t first_place(const float label[], const double value[], size_t n)
+/* The mean of 1 / rank of the first relevant one, over all orders of n equal candidates, of which `right` are relevant
+ * and `before` others have higher scores; ranks beyond CUT count 0. */
+static double mean_reciprocal(size_t before, size_t n, size_t right)
 {
-    size_t best = n;
-    for (size_t i = 0; i < n; i++) {
-        size_t before = 0;
-        for (size_t j = 0; j < n; j++) before += value[j] > value[i] || (value[j] >= value[i] && j < i);
-        if (label[i] > 0 && before < best) best = before;
+    double sum = 0, chance = (double)right / (double)n;               /* that the first relevant one is at place i    */
+    for (size_t i = 0; i <= n - right && before + i < CUT; i++) {
+        sum += chance / (double)(before + i + 1);
+        if (i < n - right) chance *= (double)(n - right - i) / (double)(n - 1 - i);
     }
-    return best;
+    return sum;
+}
+
+static double mean_within(size_t before, size_t n, size_t right, size_t cut)
+{
+    return before < cut ? (double)right * fmin(1, (double)(cut - before) / (double)n) : 0;
+}
+
+bool rf__rank_candidates(rf__candidate c[], size_t n, rf__ranking *out)
+{
+    size_t relevant = 0;
+    *out = (rf__ranking){0};
+    qsort(c, n, sizeof *c, by_candidate);
+    for (size_t i = 0, end; i < n; i = end) {
+        size_t right = 0;
+        for (end = i; end < n && c[end].value >= c[i].value; end++) right += c[end].label > 0;
+        if (!right) continue;
+        if (!relevant) out->reciprocal = mean_reciprocal(i, end - i, right);
+        relevant += right;
+        out->precision += (double)right * (double)relevant / (double)end;
+        out->recall_at_1 += mean_within(i, end - i, right, 1);
+        out->recall_at_10 += mean_within(i, end - i, right, CUT);
+    }
+    if (!relevant) return false;
+    out->precision /= (double)relevant;
+    out->recall_at_1 /= (double)relevant;
+    out->recall_at_10 /= (double)relevant;
+    const double found = discounted_gain(c, n);
+    for (size_t i = 0; i < n; i++) c[i].value = c[i].label;
+    qsort(c, n, sizeof *c, by_candidate);
+    out->gain = found / discounted_gain(c, n);
+    return true;
 }
 
 rf_status rf__list_metrics(const rf_ctx *ctx, const size_t first[], size_t n, const float label[], const double value[],
                            rf_metric_values *out, rf_error *why)
 {
     double precision = 0, reciprocal = 0, gain = 0, queries = 0;
-    candidate *c = rf__calloc(ctx, first[n] + 1, sizeof *c);
+    rf__candidate *c = rf__calloc(ctx, first[n] + 1, sizeof *c);
     if (!c) return rf_fail(why, RF_ENOMEM, "out of memory: scores of %zu candidates", first[n]);
     for (size_t q = 0; q < n; q++) {
-        const size_t at = first[q], size = first[q + 1] - at, place = first_place(label + at, value + at, size);
-        if (place == size) continue;                                      /* no candidate is relevant */
-        for (size_t i = 0; i < size; i++) c[i] = (candidate){value[at + i], label[at + i]};
-        qsort(c, size, sizeof *c, by_candidate);
-        precision += precision_of(c, size);
-        const double found = discounted_gain(c, size);
-        for (size_t i = 0; i < size; i++) c[i].value = c[i].label;
-        qsort(c, size, sizeof *c, by_candidate);
-        gain += found / discounted_gain(c, size);
-        if (place < CUT) reciprocal += 1 / (double)(place + 1);
+        const size_t at = first[q], size = first[q + 1] - at;
+        rf__ranking ranking;
+        for (size_t i = 0; i < size; i++) c[i] = (rf__candidate){value[at + i], label[at + i]};
+        if (!rf__rank_candidates(c, size, &ranking)) continue;            /* no candidate is relevant */
+        precision += ranking.precision;
+        reciprocal += ranking.reciprocal;
+        gain += ranking.gain;
         queries++;
     }
     rf__free(ctx, c);

@@ -4,8 +4,9 @@
  *
  *     with scores       Pearson and Spearman correlation of scores and cosines; for scores 0 and 1 also the metrics of
  *                       the best or of a given threshold, and the average precision
- *     without scores    each text is a query for its second text among the second texts of all examples: MRR, nDCG,
- *                       recall */
+ *     without scores    each first text is a query for its second texts among those of all examples: MRR, nDCG, recall.
+ *                       Texts with equal tokens are one text, whether query or answer, as in a corpus of distinct texts
+ *                       for InformationRetrievalEvaluator of sentence-transformers */
 #include "task/vectors.h"
 
 #include <math.h>
@@ -14,8 +15,6 @@
 
 #include "graph/graph.h"
 #include "task/metrics.h"
-
-enum { CUT = 10 };
 
 /* ---- examples ---- */
 
@@ -77,6 +76,25 @@ rf_tensor *rf__vectors_cosines(rf_graph *g, rf_tensor *u, const int32_t a[], con
     return rf_dots(g, both, rf_constant(g, ones, 1, &C), 1, 1);
 }
 
+static bool equal(const rf__item_batch *b, int32_t x, int32_t y)
+{
+    const int32_t *const start = b->start, size = start[x + 1] - start[x];
+    return size == start[y + 1] - start[y] &&
+           !memcmp(b->id + start[x], b->id + start[y], (size_t)size * sizeof *b->id);
+}
+
+void rf__vectors_spare_equal(rf_tensor *z, const rf__item_batch *b, const rf__vector_pair row[],
+                             const rf__vector_pair column[], const int32_t own[])
+{
+    const int64_t n = z->dim[0], m = z->dim[1];
+    for (int64_t i = 0; z->f32 && i < n; i++)
+        for (int64_t c = 0; c < m; c++) {
+            const rf__vector_pair x = row[i], y = column[c];
+            if (c != own[i] && (equal(b, y.text, x.text) || equal(b, y.text, x.partner) ||
+                                (y.partner >= 0 && equal(b, y.partner, x.text)))) z->f32[i * m + c] = -1e12F;
+        }
+}
+
 /* ---- metrics ---- */
 
 static double cosine(const float *a, const float *b, int64_t C)
@@ -111,49 +129,105 @@ static rf_status evaluate_pairs(const rf__answers *a, const rf__items *t, const 
     return status;
 }
 
-/* How many second texts are more similar to text i than its own; of equal ones, those before it. */
-static size_t rank_of(const rf__items *t, size_t i, const float *u, int64_t C)
+/* The texts of one kind, sorted so that those with equal tokens are neighbors. */
+typedef struct text { const int32_t *id; size_t size, example; } text;
+
+static int by_tokens(const void *a, const void *b)
 {
-    const float *q = u + t->first[i] * (size_t)C;
-    double own = 0;
-    size_t nearer = 0;
-    for (int64_t c = 0; c < C; c++) own += (double)q[c] * (double)q[C + c];
-    for (size_t j = 0; j < t->n; j++) {
-        const float *p = u + (t->first[j] + 1) * (size_t)C;
-        double cos = 0;
-        for (int64_t c = 0; c < C; c++) cos += (double)q[c] * (double)p[c];
-        nearer += j != i && (cos > own || (cos >= own && j < i));
-    }
-    return nearer;
+    const text *x = a, *y = b;
+    if (x->size != y->size) return x->size < y->size ? -1 : 1;
+    const int order = memcmp(x->id, y->id, x->size * sizeof *x->id);
+    return order ? order : (x->example > y->example) - (x->example < y->example);
 }
 
-/* Each text is a query for its second text among those of all examples. */
+/* first[i]: the first example whose text number `which` has the tokens of that of example i. */
+static rf_status find_equal(const rf__items *t, size_t which, size_t first[], rf_error *why)
+{
+    text *x = rf__calloc(t->ctx, t->n, sizeof *x);
+    if (!x) return rf__metrics_no_memory(t, why);
+    for (size_t i = 0; i < t->n; i++) {
+        const size_t *start = t->start + t->first[i] + which;
+        x[i] = (text){t->id + start[0], start[1] - start[0], i};
+    }
+    qsort(x, t->n, sizeof *x, by_tokens);
+    for (size_t i = 0; i < t->n; i++) {
+        const bool again = i && x[i].size == x[i - 1].size &&
+                           !memcmp(x[i].id, x[i - 1].id, x[i].size * sizeof *x[i].id);
+        first[x[i].example] = again ? first[x[i - 1].example] : x[i].example;
+    }
+    rf__free(t->ctx, x);
+    return RF_OK;
+}
+
+/* What a search needs: unit vectors, and for each example the first one with an equal first or second text. next[i]:
+ * the next example with the first text of i, t->n after the last. */
+typedef struct search {
+    float *u;
+    size_t *query, *answer, *next, *asked;            /* asked: by answers, the last query + 1 that it belongs to     */
+    rf__candidate *candidate;
+} search;
+
+static void rank_answers(const rf__items *t, const search *s, size_t q, size_t C, rf__ranking *out)
+{
+    const float *x = s->u + t->first[q] * C;
+    size_t n = 0;
+    for (size_t i = q; i < t->n; i = s->next[i]) s->asked[s->answer[i]] = q + 1;
+    for (size_t j = 0; j < t->n; j++) {
+        if (s->answer[j] != j) continue;
+        const float *y = s->u + (t->first[j] + 1) * C;
+        double cos = 0;
+        for (size_t c = 0; c < C; c++) cos += (double)x[c] * (double)y[c];
+        s->candidate[n++] = (rf__candidate){cos, s->asked[j] == q + 1};
+    }
+    (void)rf__rank_candidates(s->candidate, n, out);
+}
+
+static void search_all(const rf__answers *a, const rf__items *t, const search *s, rf_metric_values *out)
+{
+    const size_t C = (size_t)a->K;
+    rf__ranking sum = {0};
+    double n = 0;
+    for (size_t i = 0; i < t->sequences; i++) {
+        double square = 0;
+        for (size_t c = 0; c < C; c++) square += (double)a->logit[i * C + c] * (double)a->logit[i * C + c];
+        for (size_t c = 0; c < C; c++) s->u[i * C + c] = (float)((double)a->logit[i * C + c] / sqrt(square));
+    }
+    for (size_t i = t->n; i-- > 0;) {                                /* asked[q]: the last one seen, while it is free */
+        s->next[i] = s->asked[s->query[i]] ? s->asked[s->query[i]] - 1 : t->n;
+        s->asked[s->query[i]] = i + 1;
+    }
+    memset(s->asked, 0, t->n * sizeof *s->asked);
+    for (size_t q = 0; q < t->n; q++) {
+        rf__ranking one;
+        if (s->query[q] != q) continue;
+        rank_answers(t, s, q, C, &one);
+        sum.reciprocal += one.reciprocal;
+        sum.gain += one.gain;
+        sum.recall_at_1 += one.recall_at_1;
+        sum.recall_at_10 += one.recall_at_10;
+        n++;
+    }
+    rf__metric_add(out, "recall_at_1", sum.recall_at_1 / n);
+    rf__metric_add(out, "recall_at_10", sum.recall_at_10 / n);
+    rf__metric_add(out, "mrr_at_10", sum.reciprocal / n);
+    rf__metric_add(out, "ndcg_at_10", sum.gain / n);
+}
+
 static rf_status evaluate_search(const rf__answers *a, const rf__items *t, rf_metric_values *out, rf_error *why)
 {
-    double first = 0, ten = 0, reciprocal = 0, gain = 0;
-    const double n = (double)t->n;
-    const size_t C = (size_t)a->K;
-    float *u = rf__calloc(t->ctx, t->sequences * C, sizeof *u);
-    if (!u) return rf__metrics_no_memory(t, why);
-    for (size_t s = 0; s < t->sequences; s++) {
-        double square = 0;
-        for (size_t c = 0; c < C; c++) square += (double)a->logit[s * C + c] * (double)a->logit[s * C + c];
-        for (size_t c = 0; c < C; c++) u[s * C + c] = (float)((double)a->logit[s * C + c] / sqrt(square));
-    }
-    for (size_t i = 0; i < t->n; i++) {
-        const size_t rank = rank_of(t, i, u, a->K);
-        first += rank == 0;
-        if (rank >= CUT) continue;
-        ten++;
-        reciprocal += 1 / (double)(rank + 1);
-        gain += 1 / log2((double)rank + 2);
-    }
-    rf__free(t->ctx, u);
-    rf__metric_add(out, "recall_at_1", first / n);
-    rf__metric_add(out, "recall_at_10", ten / n);
-    rf__metric_add(out, "mrr_at_10", reciprocal / n);
-    rf__metric_add(out, "ndcg_at_10", gain / n);
-    return RF_OK;
+    size_t *numbers = rf__calloc(t->ctx, t->n, 4 * sizeof *numbers);
+    const search s = {.u = rf__calloc(t->ctx, t->sequences, (size_t)a->K * sizeof *s.u), .query = numbers,
+                      .answer = numbers ? numbers + t->n : NULL, .next = numbers ? numbers + 2 * t->n : NULL,
+                      .asked = numbers ? numbers + 3 * t->n : NULL,
+                      .candidate = rf__calloc(t->ctx, t->n, sizeof *s.candidate)};
+    rf_status status = s.u && numbers && s.candidate ? RF_OK : rf__metrics_no_memory(t, why);
+    if (!status) status = find_equal(t, 0, s.query, why);
+    if (!status) status = find_equal(t, 1, s.answer, why);
+    if (!status) search_all(a, t, &s, out);
+    rf__free(t->ctx, s.candidate);
+    rf__free(t->ctx, s.u);
+    rf__free(t->ctx, numbers);
+    return status;
 }
 
 bool rf__vectors_has_metric(const rf__labeled *l, const char *name)

@@ -21,6 +21,14 @@ rf_status rf__vectors_teacher_row(rf__example *m, rf__items *out, int32_t *row, 
 /* cos(x_a, x_b) of rows a[i] and b[i] of units, a column [n,1]. */
 rf_tensor *rf__vectors_cosines(rf_graph *g, rf_tensor *u, const int32_t a[], const int32_t b[], int64_t n);
 
+/* Leaves texts that are no negatives out of a softmax over each row of z [n,m], which are cosines of texts row[i].text
+ * and column[c].text, both sequences of b: besides own[i], the column of row[i].partner, those with the tokens of the
+ * row's text or of its partner, and those whose partner (-1: none) has the tokens of the row's text. Their z becomes
+ * -1e12, so that their share and its gradient are 0. */
+typedef struct rf__vector_pair { int32_t text, partner; } rf__vector_pair;
+void rf__vectors_spare_equal(rf_tensor *z, const rf__item_batch *b, const rf__vector_pair row[],
+                             const rf__vector_pair column[], const int32_t own[]);
+
 /* ---- hooks of rf__task that these tasks share ---- */
 
 rf_status rf__vectors_evaluate(const rf__answers *a, const rf__items *t, const rf__labeled *l, rf_metric_values *out,

@@ -77,15 +77,18 @@ static inline double held_by(rf_ctx *ctx, const rf__task *task, const rf_finetun
     enum { C = 4 };
     const int B = 2 * n;
     float *x = t_floats((int64_t)B * C), *dx = t_floats((int64_t)B * C), *target = t_floats(n);
-    int32_t *group = (int32_t *)t_floats(n + 1), *row = (int32_t *)t_floats(n);
+    int32_t *group = (int32_t *)t_floats(n + 1), *row = (int32_t *)t_floats(n),
+            *id = (int32_t *)t_floats(B), *start = (int32_t *)t_floats(B + 1);
     rf_error why = {0};
     rf_graph *g;
     assert_int_equal(rf_graph_new(ctx, &g, &why), RF_OK);
     for (int i = 0; i < B * C; i++) x[i] = sinf((float)i), dx[i] = 0;
     for (int i = 0; i < n; i++) target[i] = NAN, row[i] = 0;
     for (int i = 0; i <= n; i++) group[i] = 2 * i;
-    const rf__item_batch b = {.n = (size_t)n, .B = B, .K = 1, .labels = n, .group = group, .target = target,
-                              .label = row, .teacher = t->teacher};
+    for (int i = 0; i < B; i++) id[i] = start[i] = i;
+    start[B] = B;
+    const rf__item_batch b = {.n = (size_t)n, .N = B, .B = B, .K = 1, .labels = n, .group = group, .target = target,
+                              .label = row, .id = id, .start = start, .teacher = t->teacher};
     for (uint64_t step = 1; step <= 2; step++) {
         rf_graph_reset(g);
         rf_graph_record(g, 1, 1, step);

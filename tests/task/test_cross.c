@@ -106,6 +106,53 @@ static void rankings_by_hand(void **state)
     rf_ctx_free(ctx);
 }
 
+enum { MOST_TIED = 12 };
+
+/* Sets the places of all orders of descending value, from `place` on, and adds the reciprocal rank of each. */
+static void visit_orders(const float label[], const double value[], int n, bool used[], int place, double *sum,
+                         double *orders)
+{
+    double best = -INFINITY;
+    for (int i = 0; i < n; i++)
+        if (!used[i]) best = fmax(best, value[i]);
+    if (place == n) *orders += 1;
+    for (int i = 0; i < n && place < n; i++) {
+        if (used[i] || value[i] < best) continue;
+        used[i] = true;
+        if (label[i] > 0) {                                    /* the first one; all orders of the rest count alike */
+            double rest = 1;
+            int left[3] = {0};
+            for (int j = 0; j < n; j++)
+                if (!used[j]) left[(int)value[j]]++;
+            for (int v = 0; v < 3; v++)
+                for (int k = 2; k <= left[v]; k++) rest *= k;
+            *sum += place < 10 ? rest / (place + 1) : 0;
+            *orders += rest;
+        } else visit_orders(label, value, n, used, place + 1, sum, orders);
+        used[i] = false;
+    }
+}
+
+/* MRR is its mean over all orders of equal scores, so the order in which documents are given is of no effect. */
+static void equal_scores_have_no_order(void **state)
+{
+    (void)state;
+    static const struct { int n; double value[MOST_TIED]; float label[MOST_TIED]; } list[] = {
+        {8, {0}, {1}}, {8, {0}, {[7] = 1}}, {5, {1, 1, 2, 0, 1}, {0, 1, 0, 1, 1}}, {4, {1, 1, 1, 1}, {1, 1, 1, 1}},
+        {12, {2, 2, 1, 1, 1, 1, 1, 1, 1}, {[5] = 1, [11] = 2}}};
+    rf_ctx *ctx = t_ctx(1, NULL);
+    for (size_t c = 0; c < RF_COUNT(list); c++) {
+        bool used[MOST_TIED] = {false};
+        double sum = 0, orders = 0;
+        rf_metric_values s = {.n = 0};
+        const size_t first[] = {0, (size_t)list[c].n};
+        visit_orders(list[c].label, list[c].value, list[c].n, used, 0, &sum, &orders);
+        assert_int_equal(rf__list_metrics(ctx, first, 1, list[c].label, list[c].value, &s, NULL), RF_OK);
+        t_near(s.metric[1].value, sum / orders, 1e-12);
+    }
+    rf_ctx_free(ctx);
+}
+
 /* ---- runs ---- */
 
 /* Pairs with the label 1 if both texts have the same noun. */
@@ -339,6 +386,7 @@ int main(void)
         cmocka_unit_test(losses_are_those_of_sentence_transformers),
         cmocka_unit_test(rankings_are_those_of_sentence_transformers),
         cmocka_unit_test(rankings_by_hand),
+        cmocka_unit_test(equal_scores_have_no_order),
         cmocka_unit_test(pairs_are_learned),
         cmocka_unit_test(lists_are_learned),
         cmocka_unit_test(what_cannot_be_learned_is_refused),

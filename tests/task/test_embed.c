@@ -36,7 +36,7 @@ static void check_loss(rf_ctx *ctx, const golden *c, const double *z, const doub
 {
     const int B = c->n * c->texts, all = B * c->C;
     float x[ROWS * WIDTH], dx[ROWS * WIDTH] = {0}, target[ROWS];
-    int32_t group[ROWS + 1];
+    int32_t group[ROWS + 1], id[ROWS], start[ROWS + 1];
     rf_finetune_options o;
     double sum = 0;
     rf_error why = {0};
@@ -45,7 +45,10 @@ static void check_loss(rf_ctx *ctx, const golden *c, const double *z, const doub
     for (int i = 0; i < all; i++) x[i] = (float)z[i];
     for (int i = 0; i < c->n; i++) target[i] = c->scored ? (float)score[i] : NAN;
     for (int i = 0; i <= c->n; i++) group[i] = i * c->texts;
-    const rf__item_batch b = {.n = (size_t)c->n, .B = B, .K = 1, .labels = c->n, .group = group, .target = target};
+    for (int i = 0; i < B; i++) id[i] = i, start[i] = i;
+    start[B] = B;
+    const rf__item_batch b = {.n = (size_t)c->n, .N = B, .B = B, .K = 1, .labels = c->n, .group = group,
+                              .target = target, .id = id, .start = start};
     rf_graph_record(g, 1, 1, 1);
     rf_tensor *in = rf_parameter(g, x, dx, 2, (int64_t[]){B, c->C});
     rf_tensor *loss =
@@ -172,18 +175,22 @@ static void scores_are_those_of_sentence_transformers(void **state)
     for (; fscanf(f, "%d %d", &n, &C) == 2; cases++) {
         double z[ROWS * 2 * WIDTH], score[ROWS], expected[RF_COUNT(names)];
         float logit[ROWS * 2 * WIDTH], target[ROWS];
-        size_t first[ROWS + 1];
+        int32_t id[2 * ROWS];
+        size_t first[ROWS + 1], start[2 * ROWS + 1];
         read_numbers(f, z, 2 * n * C);
         read_numbers(f, score, n);
         read_numbers(f, expected, (int)RF_COUNT(names));
         for (int i = 0; i < 2 * n * C; i++) logit[i] = (float)z[i];
         for (int i = 0; i <= n; i++) first[i] = 2 * (size_t)i;
+        for (int i = 0; i <= 2 * n; i++) start[i] = (size_t)i;
+        for (int i = 0; i < 2 * n; i++) id[i] = i;
         enum { SEARCH, GRADES, CLASSES };
         for (int how = SEARCH; how <= CLASSES; how++) {
             for (int i = 0; i < n; i++)
                 target[i] = how == SEARCH ? NAN : how == GRADES ? (float)score[i] : score[i] > 0.5;
             const rf__items t = {.ctx = ctx, .format = &rf__task_embed.examples, .K = 1, .n = (size_t)n,
-                                 .sequences = 2 * (size_t)n, .first = first, .target = target};
+                                 .sequences = 2 * (size_t)n, .first = first, .target = target,
+                                 .id = id, .start = start};
             const rf__answers a = {.K = C, .rows = 2 * (size_t)n, .logit = logit};
             rf_metric_values s = {.n = 0};
             assert_int_equal(rf__task_embed.evaluate(&a, &t, NULL, &s, NULL), RF_OK);
@@ -197,6 +204,81 @@ static void scores_are_those_of_sentence_transformers(void **state)
     }
     fclose(f);
     assert_int_equal(cases, 2);
+    rf_ctx_free(ctx);
+}
+
+/* Questions 1, 2, 3, 1 with answers 7, 7, 8, 9, of one token each. Question 1 is nearest to 8, then 7, then 9, question
+ * 2 to 7, and question 3 to 7 and 8 alike. InformationRetrievalEvaluator on the three distinct questions and answers
+ * gives the same for questions 1 and 2; for question 3 it takes either order, and here the mean of both counts. */
+static void equal_texts_are_one_question_and_one_answer(void **state)
+{
+    (void)state;
+    static const float at[10][2] = {[1] = {0.8F, 0.6F}, [2] = {0, 1}, [3] = {0.70710678F, 0.70710678F},
+                                    [7] = {0, 1},       [8] = {1, 0}, [9] = {0, -1}};
+    int32_t id[] = {1, 7, 2, 7, 3, 8, 1, 9};
+    size_t first[] = {0, 2, 4, 6, 8}, start[] = {0, 1, 2, 3, 4, 5, 6, 7, 8};
+    float target[] = {NAN, NAN, NAN, NAN}, logit[16];
+    const double ideal = 1 + 1 / log2(3),
+                 expected[] = {(0 + 1 + 0.5) / 3, 1, (0.5 + 1 + 0.75) / 3,
+                               ((1 / log2(3) + 1 / log2(4)) / ideal + 1 + ideal / 2) / 3};
+    rf_ctx *ctx = t_ctx(1, NULL);
+    for (int i = 0; i < 8; i++) memcpy(logit + 2 * i, at[id[i]], sizeof *at);
+    const rf__items t = {.ctx = ctx, .format = &rf__task_embed.examples, .K = 1, .n = 4, .sequences = 8,
+                         .first = first, .start = start, .id = id, .target = target};
+    const rf__answers a = {.K = 2, .rows = 8, .logit = logit};
+    rf_metric_values s = {.n = 0};
+    assert_int_equal(rf__task_embed.evaluate(&a, &t, NULL, &s, NULL), RF_OK);
+    assert_int_equal(s.n, 4);
+    for (int i = 0; i < 4; i++) t_near(s.metric[i].value, expected[i], 1e-6);
+    rf_ctx_free(ctx);
+}
+
+/* The loss of texts id [8], four pairs of one token each, whose vectors are functions of the token. */
+static double pair_loss(rf_ctx *ctx, int32_t id[8], float dx[16])
+{
+    int32_t group[] = {0, 2, 4, 6, 8}, start[] = {0, 1, 2, 3, 4, 5, 6, 7, 8};
+    float x[16], target[] = {NAN, NAN, NAN, NAN};
+    rf_finetune_options o;
+    rf_error why = {0};
+    double sum = 0;
+    rf_graph *g = t_graph(ctx);
+    rf_finetune_defaults(&o);
+    o.similarity_scale = 3;
+    for (int i = 0; i < 8; i++) x[2 * i] = cosf((float)id[i]), x[2 * i + 1] = sinf((float)id[i]);
+    const rf__item_batch b = {.n = 4, .N = 8, .B = 8, .K = 1, .labels = 4, .group = group, .target = target,
+                              .id = id, .start = start};
+    rf_graph_record(g, 1, 1, 1);
+    rf_tensor *in = rf_parameter(g, x, dx, 2, (int64_t[]){8, 2});
+    const rf__task_objective how = {.task = &rf__task_embed, .o = &o};
+    if (rf_backward(g, rf__task_objective_loss(g, in, &b, &how, 1, &sum), &why)) fail_msg("%s", why.text);
+    rf_graph_free(g);
+    return sum;
+}
+
+/* Pairs (t, p); candidates of a row besides its own second text: those whose cosine is listed. */
+static void equal_texts_are_not_negatives(void **state)
+{
+    (void)state;
+    /* p1 = p0; t2 = t0; p3 = t0 */
+    int32_t id[] = {0, 1, 2, 1, 0, 3, 4, 0};
+    static const struct { int text, own, other[3]; } row[] = {
+        {0, 1, {-1, -1, -1}},                /* p1 is p0, p2 belongs to an equal text, p3 is the text itself          */
+        {2, 1, {3, 0, -1}},                  /* p0 is p1                                                              */
+        {0, 3, {-1, -1, -1}},                /* p0 belongs to an equal text, p1 is p0 but belongs to another: 1 stays */
+        {4, 0, {1, 1, 3}}};
+    float dx[16] = {0};
+    double expected = 0;
+    rf_ctx *ctx = t_ctx(1, NULL);
+    for (size_t i = 0; i < RF_COUNT(row); i++) {
+        const double own = exp(3 * cos(row[i].text - row[i].own));
+        double all = own;
+        for (int k = 0; k < 3; k++)
+            if (row[i].other[k] >= 0) all += exp(3 * cos(row[i].text - row[i].other[k]));
+        if (i == 2) all += exp(3 * cos(0 - 1));
+        expected += -log(own / all);
+    }
+    t_near(pair_loss(ctx, id, dx), expected, 1e-5 * expected);
+    for (int i = 0; i < 2; i++) t_near((double)dx[i], 0, 1e-7);        /* t0 has no negatives */
     rf_ctx_free(ctx);
 }
 
@@ -550,6 +632,8 @@ int main(void)
         cmocka_unit_test(losses_are_those_of_sentence_transformers),
         cmocka_unit_test(a_teacher_is_learned_as_sentence_transformers_has_it),
         cmocka_unit_test(scores_are_those_of_sentence_transformers),
+        cmocka_unit_test(equal_texts_are_one_question_and_one_answer),
+        cmocka_unit_test(equal_texts_are_not_negatives),
         cmocka_unit_test(a_threshold_decides_which_pairs_are_alike),
         cmocka_unit_test(a_cosine_that_is_not_defined_is_refused),
         cmocka_unit_test(examples_that_are_there_twice_are_counted),

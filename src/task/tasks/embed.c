@@ -4,6 +4,7 @@
  *
  *     infonce    mean over texts i of -log( exp(s cos(t_i, p_i)) / sum_c exp(s cos(t_i, c)) ),  c: all second texts and
  *                negatives of the batch                          (van den Oord et al. 2018; MultipleNegativesRanking)
+ *                except, besides p_i: texts equal to t_i or p_i, and second texts of first texts equal to t_i
  *     cosent     log(1 + sum over score_i < score_j of exp(s (cos_i - cos_j)))                           (Su 2022)
  *     cosine     mean of (cos(t_i, p_i) - score_i)^2
  *     triplet    mean of max(0, |t_i - p_i| - |t_i - q_i| + margin)
@@ -199,9 +200,16 @@ static bool rows_of(rf_graph *g, const rf__item_batch *b, rows *r)
     return true;
 }
 
-static rf_tensor *infonce(rf_graph *g, rf_tensor *u, const rows *r, double scale, double weight, double *sum)
+static rf_tensor *infonce(rf_graph *g, rf_tensor *u, const rf__item_batch *b, const rows *r, double scale,
+                          double weight, double *sum)
 {
     rf_tensor *z = rf_cross(g, rf_rows(g, u, r->text, r->n), rf_rows(g, u, r->candidate, r->candidates), scale);
+    rf__vector_pair *pair = rf__push(g, (size_t)(r->n + r->candidates), sizeof *pair);
+    if (!pair || rf_graph_error(g)->code) return &g->nil.t;
+    for (int64_t i = 0; i < r->n; i++) pair[i] = (rf__vector_pair){r->text[i], r->candidate[i]};
+    for (int64_t c = 0; c < r->candidates; c++)
+        pair[r->n + c] = (rf__vector_pair){r->candidate[c], c < r->n ? r->text[c] : -1};
+    rf__vectors_spare_equal(z, b, pair, pair + r->n, r->of);
     return rf_row_loss(g, z, r->of, NULL, weight, sum, NULL);
 }
 
@@ -281,7 +289,7 @@ static rf_tensor *loss_at(rf_graph *g, rf_tensor *z, int64_t width, const rf__it
     switch (what) {
     case RF_LOSS_COSENT: return cosent(g, u, r, b->target, o->similarity_scale, weight, sum);
     case RF_LOSS_COSINE: return rf_square_loss(g, cosines(g, u, r), b->target, weight, sum);
-    default: return infonce(g, u, r, o->similarity_scale, weight, sum);
+    default: return infonce(g, u, b, r, o->similarity_scale, weight, sum);
     }
 }
 

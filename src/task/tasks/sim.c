@@ -10,6 +10,8 @@
  *     loss  =  mean over tokens t of second parts of  -log p(t | what is before it)
  *           +  mean over j < 2 n of  -log( exp(s <u_j, u_j'>) / sum over k != j of exp(s <u_j, u_k>) ),   j' = j xor 1
  *
+ *     where k leaves out, besides j', texts equal to those of j or j' and the partners of texts equal to that of j
+ *
  *     u = v / |v|,  v = W h_[CLS] + b,  s = 20
  *
  * With vectors w of a teacher (--teacher), of any width, this replaces the second mean:
@@ -105,16 +107,22 @@ static rf_status configure(rf_config *c, rf_error *why)
 /* ---- losses ---- */
 
 /* 2 n vectors, of which 2 i and 2 i + 1 belong together: cosines of each with all others, except itself. */
-static rf_tensor *similarity(rf_graph *g, rf_tensor *v, double scale, double weight, double *sum)
+static rf_tensor *similarity(rf_graph *g, rf_tensor *v, const rf__item_batch *b, double scale, double weight,
+                             double *sum)
 {
     const int64_t B = v->dim[0];
     float *own = rf__push(g, (size_t)(B * B), sizeof *own);
     int32_t *partner = rf__push(g, (size_t)B, sizeof *partner);
-    if (!own || !partner) return &g->nil.t;
+    rf__vector_pair *pair = rf__push(g, (size_t)B, sizeof *pair);
+    if (!own || !partner || !pair) return &g->nil.t;
     memset(own, 0, (size_t)(B * B) * sizeof *own);
-    for (int64_t i = 0; i < B; i++) own[i * B + i] = -1e12F, partner[i] = (int32_t)(i ^ 1);
+    for (int64_t i = 0; i < B; i++) {
+        own[i * B + i] = -1e12F, partner[i] = (int32_t)(i ^ 1);
+        pair[i] = (rf__vector_pair){(int32_t)i, (int32_t)(i ^ 1)};
+    }
     rf_tensor *u = rf_unit(g, v, 0);
     rf_tensor *z = rf_add(g, rf_cross(g, u, u, scale), rf_constant(g, own, 2, (int64_t[]){B, B}));
+    if (!rf_graph_error(g)->code) rf__vectors_spare_equal(z, b, pair, pair, partner);
     return rf_row_loss(g, z, partner, NULL, weight, sum, NULL);
 }
 
@@ -142,7 +150,7 @@ static rf_tensor *similarity_loss(rf_graph *g, rf_tensor *v, const rf__item_batc
 {
     double all = 0;
     if (b->teacher) return distil(g, v, b, weight, sum);
-    rf_tensor *y = similarity(g, v, scale, weight / 2, &all);
+    rf_tensor *y = similarity(g, v, b, scale, weight / 2, &all);
     if (sum) *sum += all / 2;
     return y;
 }
