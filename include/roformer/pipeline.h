@@ -150,13 +150,12 @@ rf_status rf_embed_texts(rf_pipeline *p, const char *const text[], const size_t 
                          const rf_texts_report **report, rf_error *why);
 
 /* Computes one vector for each token: rows row[i] to row[i + 1] - 1 of the vectors belong to text i, in the order of
- * its tokens. They are the hidden states of the last layer. pooling is ignored; vectors are normalized or cut to
- * `dimensions` only if the options say so, not because the folder does.
+ * its tokens. They are the hidden states of the last layer, which the folder's Dense modules do not change. pooling is
+ * ignored; vectors are normalized or cut to `dimensions` only if the options say so, not because the folder does.
  *
  *   vectors    [row[n],C], where C is the model's hidden_size, or `dimensions`
  *   row        [n + 1] from 0
  *   cost       4 C bytes for each token of all texts
- *   RF_EUNSUPPORTED  also: the folder's Dense modules change the width of the vectors
  *   others     as rf_embed_texts */
 rf_status rf_embed_tokens(rf_pipeline *p, const char *const text[], const size_t bytes[], int64_t n,
                           const rf_embed_options *options, const float **vectors, const int64_t **row,

@@ -78,7 +78,13 @@ static rf_status resolve(const rf_pipeline *p, rf_embed_options *o, rf_error *wh
     return RF_OK;
 }
 
-static rf_status check(const rf_pipeline *p, const rf_embed_options *o, rf_error *why)
+/* Number of components of a vector before it is cut: of a text, or of a token, which Dense modules do not change. */
+static int64_t full_width(const rf_pipeline *p, bool tokens)
+{
+    return tokens ? rf_model_config(p->model)->hidden_size : rf_pipeline_width(p);
+}
+
+static rf_status check(const rf_pipeline *p, const rf_embed_options *o, bool tokens, rf_error *why)
 {
     if (o->pooling < RF_POOL_CLS || o->pooling > RF_POOL_LAST)
         return rf_fail(why, RF_EARG, "pooling: expected a value of rf_pooling, got %d", (int)o->pooling);
@@ -95,9 +101,9 @@ static rf_status check(const rf_pipeline *p, const rf_embed_options *o, rf_error
     if (o->skip_special_tokens && (o->pooling == RF_POOL_CLS || o->pooling == RF_POOL_LAST))
         return rf_fail(why, RF_EARG, "pooling: expected mean or max where special tokens are skipped, got %s, the "
                        "vector of a special token", rf__poolings[o->pooling]);
-    if (o->dimensions < 0 || o->dimensions > rf_pipeline_width(p))
+    if (o->dimensions < 0 || o->dimensions > full_width(p, tokens))
         return rf_fail(why, RF_EARG, "dimensions: expected at most %lld, the width of the model, got %lld",
-                       (long long)rf_pipeline_width(p), (long long)o->dimensions);
+                       (long long)full_width(p, tokens), (long long)o->dimensions);
     if (rf_model_config(p->model)->is_decoder && !rf_model_config(p->model)->linear_pooler &&
         o->pooling == RF_POOL_CLS)
         return rf_fail(why, RF_EUNSUPPORTED, "pooling: expected mean, max or last, got cls: in a causal model the "
@@ -105,15 +111,16 @@ static rf_status check(const rf_pipeline *p, const rf_embed_options *o, rf_error
     return RF_OK;
 }
 
-/* Completes the given options (NULL: none). */
-static rf_status read_options(const rf_pipeline *p, const rf_embed_options *given, rf_embed_options *out, rf_error *why)
+/* Completes the given options (NULL: none) for vectors of texts, or of tokens. */
+static rf_status read_options(const rf_pipeline *p, const rf_embed_options *given, bool tokens, rf_embed_options *out,
+                              rf_error *why)
 {
     rf_embed_options o;
     rf_embed_defaults(&o);
     rf_status status = rf__options_read(&o, sizeof o, RF_SIZE_TO(rf_embed_options, batch_tokens), given,
                                         "rf_embed_options", why);
     if (!status) status = resolve(p, &o, why);
-    if (!status) status = check(p, &o, why);
+    if (!status) status = check(p, &o, tokens, why);
     if (!status) *out = o;
     return status;
 }
@@ -123,7 +130,7 @@ rf_status rf_embed_resolve_sized(const rf_pipeline *p, const rf_embed_options *g
 {
     rf_embed_options o;
     if (!(p && out)) return rf__missing("rf_embed_resolve", "pipeline, out", why);
-    const rf_status status = read_options(p, given, &o, why);
+    const rf_status status = read_options(p, given, false, &o, why);
     if (!status) rf__options_init(out, size, &o, sizeof o);
     return status;
 }
@@ -131,9 +138,9 @@ rf_status rf_embed_resolve_sized(const rf_pipeline *p, const rf_embed_options *g
 /* ---- batches ----------------------------------------------------------------------------------------------------- */
 
 /* Number of components of a vector. */
-static int64_t width_of(const rf_pipeline *p, const rf_embed_options *o)
+static int64_t width_of(const rf_pipeline *p, const rf_embed_options *o, bool tokens)
 {
-    return o->dimensions ? o->dimensions : rf_pipeline_width(p);
+    return o->dimensions ? o->dimensions : full_width(p, tokens);
 }
 
 /* The batches of a window. */
@@ -161,7 +168,7 @@ static int64_t text_of(const job *j, int64_t part, int64_t i)
 static rf_status finish(const job *j, const float *x, float *y, rf_error *why)
 {
     const rf_embed_options *o = j->o;
-    const int64_t C = rf_pipeline_width(j->p), D = width_of(j->p, o), m = o->cut_last ? C : D;
+    const int64_t C = full_width(j->p, j->row), D = width_of(j->p, o, j->row), m = o->cut_last ? C : D;
     double mean = 0, scale = 1, sum = 0;
     for (int64_t i = 0; i < C && o->layer_norm; i++) mean += (double)x[i] / (double)C;
     for (int64_t i = 0; i < C && o->layer_norm; i++) sum += ((double)x[i] - mean) * ((double)x[i] - mean);
@@ -213,7 +220,7 @@ static void pool_rows(float *y, const float *x, int64_t n, int64_t C, rf_pooling
 static rf_status own_vectors(const job *j, int64_t part, rf__worker *with, rf_error *why)
 {
     const rf__text_window *w = &j->parts->window;
-    const int64_t C = rf_model_config(j->p->model)->hidden_size, D = width_of(j->p, j->o);
+    const int64_t C = rf_model_config(j->p->model)->hidden_size, D = width_of(j->p, j->o, j->row);
     const float *h;
     float *pooled = j->row ? NULL : rf__alloc(j->p->ctx, (size_t)C * sizeof *pooled);
     if (!j->row && !pooled) return rf_fail(why, RF_ENOMEM, "out of memory: a vector of %lld", (long long)C);
@@ -234,7 +241,7 @@ static rf_status own_vectors(const job *j, int64_t part, rf__worker *with, rf_er
 static rf_status compute_part(const job *j, int64_t part, rf__worker *with, rf_error *why)
 {
     rf_pipeline *p = j->p;
-    const int64_t C = rf_model_config(p->model)->hidden_size, D = width_of(p, j->o);
+    const int64_t C = rf_model_config(p->model)->hidden_size, D = width_of(p, j->o, j->row);
     const float *v = NULL;
     rf_status status = rf__parts_batch(p->ctx, j->parts, part, &with->batch, why);
     if (!status && (j->row || j->o->skip_special_tokens)) return own_vectors(j, part, with, why);
@@ -324,7 +331,7 @@ static rf_status reserve_rows(rf_pipeline *p, const rf_embed_options *o, int64_t
         own_tokens(w, i, o->skip_special_tokens, &a, &b);
         p->row[done + i + 1] = p->row[done + i] + b - a;
     }
-    return reserve(p, p->row[done + w->n], width_of(p, o), why);
+    return reserve(p, p->row[done + w->n], width_of(p, o, true), why);
 }
 
 static rf_status fail_without_tokens(rf_error *why)
@@ -358,7 +365,7 @@ static rf_status embed(rf_pipeline *p, const char *const text[], const size_t by
                        rf_error *why)
 {
     const rf__text_window *w = &p->parts.window;
-    const int64_t D = width_of(p, o);
+    const int64_t D = width_of(p, o, tokens);
     rf_error inner = {0};
     rf_status status = reserve(p, tokens ? rf__min64(n, WINDOW) : n, D, why);
     if (!status && tokens) p->parts.window.n = 0, status = reserve_rows(p, o, 0, why);
@@ -402,12 +409,12 @@ rf_status rf__embed_encode(const rf_pipeline *p, const rf_embed_options *o, cons
     return RF_OK;
 }
 
-int64_t rf__embed_width(const rf_pipeline *p, const rf_embed_options *o) { return width_of(p, o); }
+int64_t rf__embed_width(const rf_pipeline *p, const rf_embed_options *o) { return width_of(p, o, false); }
 
 rf_status rf__embed_window(rf_pipeline *p, const rf_embed_options *o, const float **vectors, rf_error *why)
 {
     const int64_t n = p->parts.window.n;
-    rf_status status = rf__parts_reserve(p->ctx, &p->parts, n, n, width_of(p, o), why);
+    rf_status status = rf__parts_reserve(p->ctx, &p->parts, n, n, width_of(p, o, false), why);
     if (!status && n) status = compute(p, o, p->parts.vectors, NULL, why);
     *vectors = p->parts.vectors;
     return status;
@@ -416,7 +423,7 @@ rf_status rf__embed_window(rf_pipeline *p, const rf_embed_options *o, const floa
 rf_status rf__embed_divide(const rf_pipeline *p, const rf_embed_options *o, rf__parts *x, rf_error *why)
 {
     const int64_t n = x->window.n;
-    const rf_status status = rf__parts_reserve(p->ctx, x, n, n, width_of(p, o), why);
+    const rf_status status = rf__parts_reserve(p->ctx, x, n, n, width_of(p, o, false), why);
     if (!status) (void)rf__parts_divide(p->ctx, x, o->batch_tokens, o->batch_tokens);
     return status;
 }
@@ -435,7 +442,7 @@ rf_status rf_embed_texts(rf_pipeline *p, const char *const text[], const size_t 
     rf_embed_options o;
     rf_texts_report local, *r = rf__report_begin(p, report, &local);
     rf_status status = rf__pipeline_check(p, text, n, why);
-    if (!status) status = read_options(p, options, &o, why);
+    if (!status) status = read_options(p, options, false, &o, why);
     if (!status) status = embed(p, text, bytes, n, &o, false, report, r, why);
     if (vectors && (!status || (r && r->bad >= 0))) *vectors = p->parts.vectors;
     return status;
@@ -456,10 +463,7 @@ rf_status rf_embed_tokens(rf_pipeline *p, const char *const text[], const size_t
     if (given.normalize == -1) given.normalize = 0;
     if (given.dimensions == -1) given.dimensions = 0;
     given.pooling = RF_POOL_MEAN;
-    if (!status && rf_pipeline_width(p) != rf_model_config(p->model)->hidden_size)
-        status = rf_fail(why, RF_EUNSUPPORTED, "tokens: expected Dense modules that keep the width of %lld, got one of "
-                         "%lld", (long long)rf_model_config(p->model)->hidden_size, (long long)rf_pipeline_width(p));
-    if (!status) status = read_options(p, &given, &o, why);
+    if (!status) status = read_options(p, &given, true, &o, why);
     if (!status) status = embed(p, text, bytes, n, &o, true, report, r, why);
     const bool some = !status || (r && r->bad >= 0);
     if (vectors && some) *vectors = p->parts.vectors;

@@ -91,6 +91,7 @@ class Sentence(NamedTuple):
     similarity: str
     pooling: int
     normalize: bool
+    width: int                          # numbers of a text's vector, after the folder's Dense modules
 
 
 class Encoded(NamedTuple):
@@ -223,7 +224,6 @@ class Model:
         self._tokenizer = lib.rf_model_tokenizer(model)               # only used while the engine is held
         self.task = int(lib.rf_model_task(model))
         config = struct(abi.rf_config, lib.rf_model_config(model))
-        self.width = int(config.hidden_size)                          # numbers of a token's vector
         self.num_labels, self.max_positions = int(config.num_labels), int(config.max_position_embeddings)
         self.architecture: str = config.architecture.decode()
 
@@ -284,12 +284,12 @@ class Model:
         if texts.n > FEW or sum(texts.sizes) > FEW_BYTES or not engine.lock.acquire(blocking=False):
             return None
         try:
-            vectors, why = ctypes.c_void_p(), Error()
-            status = lib.rf_embed_texts(engine.pipeline(), texts.pointers, texts.sizes, texts.n, byref(options),
+            vectors, why, pipeline = ctypes.c_void_p(), Error(), engine.pipeline()
+            status = lib.rf_embed_texts(pipeline, texts.pointers, texts.sizes, texts.n, byref(options),
                                         byref(vectors), None, byref(why))
             if status:
                 raise error_of(status, why)
-            return floats(vectors.value, texts.n, int(options.dimensions) or self.width)
+            return floats(vectors.value, texts.n, int(options.dimensions) or int(lib.rf_pipeline_width(pipeline)))
         finally:
             engine.lock.release()
 
@@ -356,7 +356,8 @@ class Model:
                     default = name if i == s.default_prompt else default
                 similarity = s.similarity.decode() or similarity
                 cut = int(s.truncate_dim) or None
-            return Sentence(prompts, default, int(o.max_length), cut, similarity, int(o.pooling), bool(o.normalize))
+            return Sentence(prompts, default, int(o.max_length), cut, similarity, int(o.pooling), bool(o.normalize),
+                            int(lib.rf_pipeline_width(pipeline)))
         return self.call(read)
 
     # ---- tokens and logits -------------------------------------------------------------------------------------------

@@ -93,6 +93,7 @@ class SentenceTransformer:
             raise errors.ArgumentError("default_prompt_name: expected one of %s, got %r"
                                        % (sorted(self.prompts), self.default_prompt_name))
         self._max_length, self._pooling, self._normalize = said.max_length, said.pooling, said.normalize
+        self._width = said.width
         self._truncate_dim: Optional[int] = None
         self._similarity = one_of("similarity_fn_name", similarity_fn_name or said.similarity, SIMILARITIES)
         self.truncate_dim = truncate_dim if truncate_dim is not None else said.truncate_dim
@@ -154,8 +155,7 @@ class SentenceTransformer:
 
     def get_sentence_embedding_dimension(self) -> int:
         """Numbers in a vector that `encode` returns."""
-        width = self._model.width
-        return min(width, self._truncate_dim) if self._truncate_dim else width
+        return min(self._width, self._truncate_dim or self._width)
 
     get_embedding_dimension = get_sentence_embedding_dimension
 
@@ -180,7 +180,7 @@ class SentenceTransformer:
         o.normalize = 0 if tokens else 1 if normalize else -1
         o.dimensions = 0
         cut = truncate_dim if truncate_dim is not None else self._truncate_dim
-        if cut is not None and positive("truncate_dim", cut) < self._model.width and not tokens:
+        if cut is not None and positive("truncate_dim", cut) < self._width and not tokens:
             o.dimensions = cut
             o.cut_last = 0 if normalize else 1        # the folder normalizes before the cut, `encode` after it
         return o
@@ -285,7 +285,7 @@ class SentenceTransformer:
         """
         from . import arrow
         options = self._options(self._prompt(prompt_name, prompt), normalize_embeddings, truncate_dim, False)
-        size, width = 64 * positive("batch_size", batch_size), int(options.dimensions) or self._model.width
+        size, width = 64 * positive("batch_size", batch_size), int(options.dimensions) or self._width
         given = [sentences] if _texts.is_one(sentences) else _texts.listed(sentences, "sentences")
         about = {"model": self._model.folder, "similarity": str(self._similarity)}
         return arrow.write(path, width, texts, about, lambda: self._rows(given, ids, size, options))
@@ -329,7 +329,7 @@ class SentenceTransformer:
 
     def _joined(self, texts: Iterable[Any], size: int, options: Any, shown: bool) -> Floats:
         total = _texts.count(texts)
-        width = int(options.dimensions) or self._model.width
+        width = int(options.dimensions) or self._width
         progress = Progress(total, shown)
         try:
             if total is None:
