@@ -422,8 +422,8 @@ static void count_steps(rf__run *r, const rf__finetune_run *f)
                       (o->given(o->given_user, "max_steps") || o->given(o->given_user, "num_train_epochs"));
     if (!more && t->patience.stale && t->max_steps == t->step) return;
     const double epochs_left = o->num_train_epochs - (double)t->position.epoch - 1;
-    rf__run_resolve_steps(r, o->num_train_epochs * (double)batches / (double)n,
-                          (epochs_left * (double)batches + (double)left) / (double)n);
+    rf__run_resolve_steps(r, o->num_train_epochs * (double)epoch,
+                          epochs_left * (double)epoch + (double)((left + n - 1) / n));
 }
 
 static rf_status open_job(rf__run *r, rf_error *why)

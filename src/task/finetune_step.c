@@ -1,7 +1,8 @@
 /* finetune_step.c — computes the gradient of a batch of examples, and evaluates a file of examples.
  *
  *     an epoch      visits the examples in an order that is a function of (seed, epoch). Its last batch may be smaller;
- *                   but if the loss compares the examples of a batch, a single last example joins the batch before
+ *                   but if the loss compares the examples of a batch, a single last example joins the batch before.
+ *                   An update does not cross its end: the last one of an epoch may have fewer micro-batches
  *     R-Drop        every example is in the batch twice, with two dropout masks (objective.c)
  *     GradCache    (Gao et al. 2021) a batch of B examples that are all compared with each other, in the memory of M:
  *                  first the vectors, M at a time; then the loss and its gradient dz for all of them; then each part
@@ -43,6 +44,9 @@ void rf__finetune_gather(rf__run *r, int64_t micro, int64_t *labels, int64_t *to
     rf__data_position *at = &r->state.position;
     rf__item_batch *b = &f->batch[micro];
     size_t n = 0;
+    b->n = 0;
+    b->labels = b->N = b->B = 0;
+    if (micro && !rf__finetune_batches(f, at->index)) return;
     if (!rf__finetune_batches(f, at->index)) *at = (rf__data_position){.epoch = at->epoch + 1};
     const bool last = rf__finetune_batches(f, at->index) == 1;
     const int64_t end = last ? (int64_t)f->train.n : at->index + f->o.per_device_train_batch_size;

@@ -123,7 +123,9 @@ static rf_status pack(rf__run *r, step_result *s, rf_error *why)
         }
         const bool own = i >= first && i < first + share;
         rf__mlm_batch *b = own ? &r->batch[i - first] : &others;
-        rf__pack_next(&r->pieces, r->order, own ? &r->masking : NULL, &r->state.position, b);
+        rf__mlm_batch_clear(b);
+        if (!rf__run_past_end(r, i))
+            rf__pack_next(&r->pieces, r->order, own ? &r->masking : NULL, &r->state.position, b);
         s->labels += b->n;
         s->tokens += b->N;
     }

@@ -138,6 +138,10 @@ void rf__run_end(rf__run *r);
 
 double rf__run_epoch(const rf__run *r);
 
+/* Whether this micro-batch of all ranks, not the first of its update, would begin after the last epoch: it stays empty,
+ * and the last update is smaller. */
+bool rf__run_past_end(const rf__run *r, int64_t micro);
+
 /* Whether the run predicts next tokens. */
 static inline bool rf__run_next(const rf__run *r) { return !r->job && r->params.config.is_decoder; }
 

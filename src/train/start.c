@@ -47,6 +47,12 @@ double rf__run_epoch(const rf__run *r)
     return r->job ? r->job->epoch(r) : rf__data_position_epoch(&r->state.position, &r->pieces);
 }
 
+bool rf__run_past_end(const rf__run *r, int64_t micro)
+{
+    const bool last = r->state.step + 1 == r->state.max_steps;
+    return micro && last && !r->o.max_steps && !r->stages.n && rf__run_epoch(r) >= r->o.num_train_epochs;
+}
+
 /* ---- the sequence; with several ranks, only rank 0 writes to the folder ---- */
 
 static rf_status begin_folder(rf__run *r, rf_error *why)

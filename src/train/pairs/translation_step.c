@@ -18,6 +18,10 @@ void rf__translation_gather(rf__run *r, int64_t micro, int64_t *labels, int64_t 
     rf__pair_batch others = {.capacity = r->o.tokens_per_batch};
     rf__pair_batch *b = own >= 0 && own < t->batches ? &t->batch[own] : &others;
     rf__pair_position next = {at->epoch, at->index};
+    if (rf__run_past_end(r, micro)) {
+        b->B = b->N[RF__SOURCE_SIDE] = b->N[RF__TARGET_SIDE] = 0;
+        return;
+    }
     rf__pair_sampling *sampling = r->o.subword_sampling > 0 ? &t->sampling : NULL;
     rf__pairs_pack(&t->train, r->order, &t->marks, sampling, &next, b);
     at->epoch = next.epoch;
@@ -32,6 +36,7 @@ rf_status rf__translation_gradient(rf__run *r, int64_t micro, uint64_t stream, d
     const rf__pair_training *t = r->task;
     const rf__pair_batch *b = &t->batch[micro];
     const rf_error *drawing = &t->sampling.why;
+    if (!b->B) return RF_OK;                                         /* after the last epoch */
     if (drawing->code) return rf_fail(why, drawing->code, "subword_sampling: %s", drawing->text);
     const rf_batch source = rf__pair_batch_side(b, RF__SOURCE_SIDE), target = rf__pair_batch_side(b, RF__TARGET_SIDE);
     rf_graph *g = r->graph;
