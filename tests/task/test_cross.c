@@ -224,6 +224,13 @@ static rf_status count_right(void *user, const char *line, size_t size, rf_error
     return RF_OK;
 }
 
+static rf_status count_lists(void *user, const char *line, size_t size, rf_error *why)
+{
+    (void)why, (void)size;
+    *(int *)user += strstr(line, "\"scores\"") != NULL;
+    return RF_OK;
+}
+
 static json_t *function_of(const char *folder)
 {
     char *path = tiny_path(folder, "config.json");
@@ -279,6 +286,23 @@ static void pairs_are_learned(void **state)
     end(&s);
 }
 
+/* The folder reads the lists of all forms, whichever it was trained on, and has the metrics of its training. */
+static void evaluate_lists(setup *s, const char *folder, char *const file[3], const rf_metric_values *scores)
+{
+    rf_answerer *a;
+    if (rf_answerer_open(s->ctx, folder, &a, &s->why)) fail_msg("%s", s->why.text);
+    for (int k = 0; k < 3; k++) {
+        rf_metric_values own;
+        int lines = 0;
+        if (rf_answerer_evaluate(a, NULL, file[k], &own, &s->why)) fail_msg("%s", s->why.text);
+        t_near(score_of(&own, "mrr_at_10"), score_of(scores, "mrr_at_10"), 1e-6);
+        if (rf_answerer_predict(a, NULL, file[k], RF_PREDICTIONS_JSONL, count_lists, &lines, &s->why))
+            fail_msg("%s", s->why.text);
+        assert_int_equal(lines, 48);
+    }
+    rf_answerer_close(a);
+}
+
 /* Three forms of the same lists give the same bits; every loss learns them. */
 static void lists_are_learned(void **state)
 {
@@ -294,9 +318,10 @@ static void lists_are_learned(void **state)
         char *out = strdup(t_folder());
         rf_finetune_options o = options_of(&s, file[i], out);
         o.t.max_steps = 3;
-        if (rf_finetune(s.ctx, &o, NULL, NULL, NULL, &s.why)) fail_msg("%s", s.why.text);
+        if (rf_finetune(s.ctx, &o, NULL, NULL, &scores, &s.why)) fail_msg("%s", s.why.text);
         crc[i] = tiny_crc(out, "model.safetensors");
         assert_int_equal(crc[i], crc[0]);
+        evaluate_lists(&s, out, file, &scores);
         free(out);
     }
     for (size_t i = 0; i < RF_COUNT(losses); i++) {

@@ -71,6 +71,8 @@ static bool label_of(rf__records *r, const rf__layout *l, json_t *j, uint64_t li
     return true;
 }
 
+static bool needs_pair(const rf__layout *l) { return (l->pair || l->pairs) && !l->format->lists; }
+
 /* The first object shows whether the file has the required members. */
 static rf_status members_there(const rf__records *r, const rf__layout *l, const json_t *j, rf_error *why)
 {
@@ -82,7 +84,7 @@ static rf_status members_there(const rf__records *r, const rf__layout *l, const 
     json_object_foreach((json_t *)(uintptr_t)j, key, value) if (n < MOST) names[n++] = (rf__text){key, strlen(key)};
     if (!l->format->text) return RF_OK;
     if (!member(j, l->text, rf__usual_text)) return rf__records_no_column(r, "text", l->text, names, n, why);
-    if ((l->pair || l->pairs) && !member(j, l->pair, rf__usual_pair))
+    if (needs_pair(l) && !member(j, l->pair, rf__usual_pair))
         return rf__records_no_column(r, "pair", l->pair, names, n, why);
     if (l->with_labels && !rf__record_member(j, l->label) && (l->label || !rf__label_may_lack(l->format->label)))
         return rf__records_no_column(r, "label", l->label, names, n, why);
@@ -116,7 +118,7 @@ static rf_status add_object(rf__records *r, const rf__layout *l, json_t *j, uint
         }
     }
     if (format->text) fine = text_of(r, member(j, l->text, rf__usual_text), "text", line, &one.text);
-    if (fine && format->pair && (pair || l->pair || l->pairs)) fine = text_of(r, pair, "second text", line, &one.pair);
+    if (fine && format->pair && (pair || needs_pair(l))) fine = text_of(r, pair, "second text", line, &one.pair);
     if (fine && named && l->with_labels) fine = label_of(r, l, j, line, &one.label, &failure);
     const json_t *id = l->with_labels ? NULL : rf__record_id(j, l->id);
     if (fine && l->id && !l->with_labels && !id) {

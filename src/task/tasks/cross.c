@@ -277,6 +277,7 @@ const rf__task rf__task_cross = {
         .name = "cross",
         .text = true,
         .pair = true,
+        .lists = true,
         .label = RF__MEMBER_SCORES,
         .lines = rf__records_table,
         .kind = RF__LABEL_LIST,
