@@ -300,10 +300,10 @@ class Model:
                                      pairs.sizes if pairs else None, texts.n, None, byref(job), byref(why)), why)
         return Job(engine, job.value or 0)
 
-    def cross(self, query: bytes, texts: Block) -> Job:
-        """Submits a query and texts for scores [n, 1]."""
+    def cross(self, query: bytes, texts: Block, raw: bool = False) -> Job:
+        """Submits a query and texts for scores [n, 1]; raw: the model's outputs, without the folder's function."""
         engine, job, why = self.engine, ctypes.c_void_p(), Error()
-        check(lib.rf_engine_cross(engine.address, query, len(query), texts.pointers, texts.sizes, texts.n, 0, None,
+        check(lib.rf_engine_cross(engine.address, query, len(query), texts.pointers, texts.sizes, texts.n, int(raw), None,
                                   byref(job), byref(why)), why)
         return Job(engine, job.value or 0)
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import ctypes
 import itertools
-from typing import Any, Iterable, Iterator, List, Optional, Sequence, Tuple, Union
+from typing import Any, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
@@ -49,21 +49,34 @@ class Block:
         try:
             encoded = [str.encode(t) for t in texts]
         except (TypeError, UnicodeEncodeError):
-            for i, t in enumerate(texts):
-                try:
-                    str.encode(t)
-                except (TypeError, UnicodeEncodeError):
-                    raise bad_text(t, "%s: text %d" % (where, first + i)) from None
-            raise
+            encoded = [encode_one(plain(t), "%s: text %d" % (where, first + i)) for i, t in enumerate(texts)]
         n = self.n = len(encoded)
         self._keep = encoded
         self.pointers = (ctypes.c_char_p * n)(*encoded)
         self.sizes = (ctypes.c_size_t * n)(*map(len, encoded))
 
 
+def given(inputs: Any, sentences: Any) -> Any:
+    """The argument `inputs`, which sentence-transformers below 6 called `sentences`."""
+    if (inputs is None) == (sentences is None):
+        raise errors.TextTypeError("inputs: expected texts, got %s" % ("None" if inputs is None else "sentences as well"))
+    return sentences if inputs is None else inputs
+
+
+def plain(text: Any) -> Any:
+    """The str of a scalar of pyarrow; anything else as it is."""
+    return text.as_py() if hasattr(text, "as_py") else text
+
+
 def is_one(texts: Any) -> bool:
     """Whether this is a single text."""
-    return isinstance(texts, str)
+    return isinstance(texts, str) or hasattr(texts, "as_py") and isinstance(texts.as_py(), str)
+
+
+def without_rows(texts: Any) -> bool:
+    """Whether iteration does not give rows in order: it gives the keys of a mapping, the columns of a data frame (pandas,
+    polars, pyarrow), the members of a set in any order."""
+    return isinstance(texts, (Mapping, set, frozenset)) or hasattr(texts, "columns")
 
 
 def listed(texts: Any, where: str) -> Iterable[Any]:
@@ -74,8 +87,16 @@ def listed(texts: Any, where: str) -> Iterable[Any]:
         if texts.dtype.kind not in "UOT" and texts.size:            # T: StringDType of NumPy 2
             raise errors.TextTypeError("%s: expected an array of strings, got one of %s" % (where, texts.dtype))
         return texts.tolist()  # type: ignore[no-any-return]
-    if texts is None or isinstance(texts, (bytes, bytearray, dict, int, float)) or not hasattr(texts, "__iter__"):
-        raise errors.TextTypeError("%s: expected str or an iterable of str, got %s" % (where, type(texts).__name__))
+    if isinstance(texts, (bytes, bytearray)) or not hasattr(texts, "__iter__") or without_rows(texts):
+        advice = ""
+        if hasattr(texts, "columns"):
+            advice = "; give one column of it"
+        elif isinstance(texts, (set, frozenset)):
+            advice = ", which has no order; give a list"
+        raise errors.TextTypeError("%s: expected str or an iterable of str, got %s%s"
+                                   % (where, type(texts).__name__, advice))
+    if hasattr(texts, "to_pylist"):                                 # an array of pyarrow
+        return texts.to_pylist()  # type: ignore[no-any-return]
     return texts  # type: ignore[no-any-return]
 
 

@@ -2,37 +2,48 @@
 from __future__ import annotations
 
 import collections
-from typing import Any, Deque, Dict, Iterator, List, Optional, Sequence, Tuple
+from typing import Any, Callable, Deque, Dict, Iterator, List, Optional, Sequence, Tuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import _abi as abi
-from . import _folder, _texts, errors
+from . import _folder, _settings, _texts, errors, tensors
 from ._model import Floats, Job, Model, Source
 from ._progress import Progress
 from .sentence import only_cpu, positive
 
 AHEAD = 8           # jobs that are submitted before the result of the first is taken
+Activation = Callable[[Any], Any]
 
 
 class CrossEncoder:
     """Scores pairs of texts with a model that reads both at once, as sentence-transformers' class of this name does.
 
-    model_name_or_path, device, cache_folder, revision, dtype, threads   as for SentenceTransformer
+    model_name_or_path, device, cache_folder, revision, dtype, threads, and what changes nothing   as for
+                   SentenceTransformer
+    num_labels     None, or the number that the model has
+    max_length     None, or the number of tokens that the model reads
+    activation_fn  what `predict` applies to the outputs: a function of an array or a module of PyTorch; None: as the
+                   folder says
 
     Any thread may call any method at any time. After a fork, a child opens the model again.
     """
 
     def __init__(self, model_name_or_path: Source, *, device: Optional[str] = None,
                  cache_folder: Optional[_folder.PathLike] = None, revision: Optional[str] = None,
-                 dtype: str = "float32", threads: Optional[int] = None) -> None:
+                 dtype: str = "float32", threads: Optional[int] = None, num_labels: Optional[int] = None,
+                 max_length: Optional[int] = None, activation_fn: Optional[Activation] = None, **others: Any) -> None:
         only_cpu(device)
-        self._model = Model(model_name_or_path, dtype, threads, cache_folder, revision)
+        self._model = Model(model_name_or_path, _settings.dtype_of(dtype, others), threads, cache_folder, revision)
+        self.activation_fn = activation_fn
         self.labels = self._model.labels()
         if self._model.task not in (abi.RF_HEAD_SEQUENCE, abi.RF_HEAD_POOLED):
             raise errors.UnsupportedError("model %s: expected a fine-tuned head for pairs of texts, got none; fine-tune the "
                                           "model first" % self._model.folder)
+        for name, given, own in (("num_labels", num_labels, self.num_labels), ("max_length", max_length, self.max_length)):
+            if given is not None and given != own:
+                raise errors.ArgumentError("%s: expected None or %r, as the model has, got %r" % (name, own, given))
 
     def __repr__(self) -> str:
         return "CrossEncoder(%r, num_labels=%d)" % (self._model.folder, self.num_labels)
@@ -57,44 +68,56 @@ class CrossEncoder:
         """Outputs of the model: 1 for a reranker."""
         return self._model.num_labels
 
-    def predict(self, sentences: Any, prompt_name: None = None, prompt: None = None, batch_size: int = 32,
-                show_progress_bar: Optional[bool] = None, activation_fn: None = None, apply_softmax: bool = False,
-                convert_to_numpy: bool = True, convert_to_tensor: bool = False, device: Optional[str] = None) -> Any:
+    def eval(self) -> "CrossEncoder":
+        """The model itself: nothing here is for training only."""
+        return self
+
+    def to(self, device: Any) -> "CrossEncoder":
+        """The model itself; raises for a device other than the processor."""
+        only_cpu(device)
+        return self
+
+    def predict(self, inputs: Any = None, prompt_name: None = None, prompt: None = None, batch_size: int = 32,
+                show_progress_bar: Optional[bool] = None, activation_fn: Optional[Activation] = None,
+                apply_softmax: Optional[bool] = False, convert_to_numpy: bool = True, convert_to_tensor: bool = False,
+                device: Any = None, *, sentences: Any = None) -> Any:
         """Scores pairs of texts.
 
-        sentences        a pair of texts, or a list, array or iterator of pairs
+        inputs           a pair of texts, or a list, array or iterator of pairs; `sentences` is its older name
         batch_size       pairs that are computed together
+        activation_fn    what is applied to the outputs instead, as for the class
         apply_softmax    True: softmax over the outputs of a model with several
 
         Returns float32 [n]: the model's output after the folder's activation function, else the sigmoid; or, for a
         model with several outputs, [n, num_labels] logits or probabilities. One pair gives a number, or [num_labels].
-        Prompts, other activation functions and tensors are not available (ArgumentError).
+        convert_to_tensor gives a tensor of PyTorch, and convert_to_numpy=False a list of them. Prompts are not available
+        (ArgumentError).
         """
-        if convert_to_tensor or not convert_to_numpy:
-            raise errors.ArgumentError("convert_to_numpy, convert_to_tensor: expected True and False, since results are "
-                                       "NumPy arrays, got %r and %r" % (convert_to_numpy, convert_to_tensor))
-        for name, value in (("prompt_name", prompt_name), ("prompt", prompt), ("activation_fn", activation_fn)):
+        sentences = _texts.given(inputs, sentences)
+        for name, value in (("prompt_name", prompt_name), ("prompt", prompt)):
             if value is not None:
                 raise errors.ArgumentError("%s: expected None, got %r: not available for cross-encoders" % (name, value))
         only_cpu(device)
         size = positive("batch_size", batch_size)
         one = _is_pair(sentences)
         pairs = [sentences] if one else sentences
-        if pairs is None or isinstance(pairs, (str, bytes, dict)) or not hasattr(pairs, "__iter__"):
+        if isinstance(pairs, (str, bytes)) or not hasattr(pairs, "__iter__") or _texts.without_rows(pairs):
             raise errors.TextTypeError("sentences: expected pairs of texts, got %s" % type(pairs).__name__)
         progress = Progress(_texts.count(pairs), bool(show_progress_bar), "pairs")
         parts: List[Floats] = []
         try:
-            for part in self._scores(pairs, size) if self.num_labels == 1 else self._logits(pairs, size, apply_softmax):
-                parts.append(part)
+            apply = activation_fn or self.activation_fn
+            for part in self._scores(pairs, size, apply is not None) if self.num_labels == 1 else self._logits(pairs, size):
+                part = part if apply is None else tensors.applied(apply, part)
+                parts.append(softmax_rows(part) if apply_softmax and self.num_labels > 1 else part)
                 progress.add(len(part))
         finally:
             progress.close()
         empty = np.zeros(0 if self.num_labels == 1 else (0, self.num_labels), np.float32)
         scores = np.concatenate(parts) if parts else empty
-        return scores[0] if one else scores
+        return tensors.converted(scores[0] if one else scores, convert_to_numpy, convert_to_tensor)
 
-    def _scores(self, pairs: Any, size: int) -> Iterator[Floats]:
+    def _scores(self, pairs: Any, size: int, raw: bool) -> Iterator[Floats]:
         """Neighboring pairs with the same first text are one job, up to `size`."""
         jobs: Deque[Job] = collections.deque()
         first = 0
@@ -103,7 +126,7 @@ class CrossEncoder:
                 for query, texts, at in _by_query(block, first):
                     where = "sentences: pair %d" % at
                     jobs.append(self._model.cross(_texts.encode_one(query, where),
-                                                  _texts.Block(texts, "sentences: second texts", at)))
+                                                  _texts.Block(texts, "sentences: second texts", at), raw))
                     if len(jobs) > AHEAD:
                         yield jobs.popleft().result()[:, 0]
                 first += len(block)
@@ -113,27 +136,31 @@ class CrossEncoder:
             for job in jobs:
                 job.close()
 
-    def _logits(self, pairs: Any, size: int, softmax: bool) -> Iterator[Floats]:
+    def _logits(self, pairs: Any, size: int) -> Iterator[Floats]:
         for block in _texts.blocks(pairs, size):
             a, b = _texts.pairs_of(block, "sentences")
-            z = self._model.logits(self._model.encode(a, b, limit=self.max_length or 0))
-            yield softmax_rows(z) if softmax else z
+            yield self._model.logits(self._model.encode(a, b, limit=self.max_length or 0))
 
     def rank(self, query: str, documents: Sequence[str], top_k: Optional[int] = None, return_documents: bool = False,
-             batch_size: int = 32, show_progress_bar: Optional[bool] = None,
-             device: Optional[str] = None) -> List[Dict[str, Any]]:
-        """Sorts documents by their score with a query: [{"corpus_id", "score"[, "text"]}], the best first.
+             prompt_name: None = None, prompt: None = None, batch_size: int = 32,
+             show_progress_bar: Optional[bool] = None, activation_fn: Optional[Activation] = None,
+             device: Any = None) -> List[Dict[str, Any]]:
+        """Sorts documents by their score with a query: [{"corpus_id", "score"[, "text"]}], the best first. Equal scores
+        are sorted by the model's outputs, of which a sigmoid leaves no difference above 12 or so.
 
         top_k    so many of the best; None: all
+        others   as for `predict`
         """
         if self.num_labels != 1:
             raise errors.ArgumentError("rank: expected a model with one output, got %d; use predict" % self.num_labels)
         if top_k is not None:
             positive("top_k", top_k)
         texts = list(_texts.listed(documents, "documents"))
-        scores = self.predict([(query, d) for d in texts], batch_size=batch_size, show_progress_bar=show_progress_bar,
-                              device=device)
-        order = np.argsort(-scores, kind="stable")[:top_k]
+        pairs = [(query, d) for d in texts]
+        scores = self.predict(pairs, prompt_name, prompt, batch_size, show_progress_bar, activation_fn, device=device)
+        equal = len(np.unique(scores)) < len(scores)
+        outputs = np.concatenate(list(self._scores(pairs, batch_size, True))) if equal else scores
+        order = np.lexsort((-outputs, -scores))[:top_k]
         out: List[Dict[str, Any]] = []
         for i in order:
             row: Dict[str, Any] = {"corpus_id": int(i), "score": float(scores[i])}

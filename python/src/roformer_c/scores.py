@@ -42,8 +42,9 @@ def _score(options: Any, hypotheses: Sequence[str], references: Sequence[Sequenc
     if isinstance(hypotheses, str) or isinstance(references, str) or any(isinstance(r, str) for r in references):
         raise errors.ArgumentError("hypotheses, references: expected a list of texts and a list of lists of texts, as in "
                                    "sacrebleu, got a text")
-    system = _texts.Block(list(hypotheses), "hypotheses")
-    sets = [_texts.Block(list(r), "references %d" % i) for i, r in enumerate(references)]
+    system = _texts.Block(list(_texts.listed(hypotheses, "hypotheses")), "hypotheses")
+    sets = [_texts.Block(list(_texts.listed(r, "references %d" % i)), "references %d" % i)
+            for i, r in enumerate(_texts.listed(references, "references"))]
     for i, r in enumerate(sets):
         if r.n != system.n:
             raise errors.ArgumentError("references %d: expected %d texts, as many as hypotheses, got %d" % (i, system.n, r.n))
