@@ -92,9 +92,13 @@ class Vectors(unittest.TestCase):
         self.assertTrue(np.array_equal(m.encode_document("a dog"), self.model.encode("a dog")))
         default = SentenceTransformer(support.SENTENCES, prompts={"query": "query: "}, default_prompt_name="query")
         self.assertTrue(np.array_equal(default.encode("a dog"), expected))
-        for arguments in ({"prompt_name": "none"}, {"prompt": "a", "prompt_name": "query"}):
-            with self.assertRaises(ArgumentError):
-                m.encode("a dog", **arguments)
+        with self.assertRaises(ArgumentError):
+            m.encode("a dog", prompt_name="none")
+        with self.assertWarns(UserWarning):                     # as sentence-transformers
+            v = m.encode("a dog", prompt="x: ", prompt_name="query")
+        self.assertTrue(np.array_equal(v, self.model.encode("x: a dog")))
+        self.assertEqual(self.model.prompts, {"query": "", "document": ""})
+        self.assertTrue(np.array_equal(self.model.encode("a dog", prompt_name="query"), self.model.encode("a dog")))
 
     def test_max_seq_length(self):
         m = SentenceTransformer(support.SENTENCES)
@@ -164,11 +168,10 @@ class Vectors(unittest.TestCase):
             SentenceTransformer(support.SENTENCES, dtype="float16")
 
     def test_what_is_not_here_is_an_error(self):
-        for arguments in ({"convert_to_tensor": True}, {"convert_to_numpy": False}, {"device": "cuda"},
-                          {"batch_size": 0}, {"output_value": None}, {"precision": "float16"}, {"truncate_dim": 0}):
+        for arguments in ({"device": "cuda"}, {"device": ["cpu", "cuda"]}, {"batch_size": 0}, {"output_value": "x"}, {"precision": "float16"}, {"truncate_dim": 0}):
             with self.assertRaises(ArgumentError, msg=arguments):
                 self.model.encode("a", **arguments)
-        for arguments in ({"pool": None}, {"chunk_size": 3}, {"task": "x"}):
+        for arguments in ({"task": "x"}, {"unknown": 3}):
             with self.assertRaises(TypeError, msg=arguments):
                 self.model.encode("a", **arguments)
         for arguments in ({"device": "cuda"}, {"similarity_fn_name": "x"}, {"default_prompt_name": "x"}, {"threads": -1},

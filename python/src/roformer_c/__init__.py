@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, List
 from ._abi import VERSION as __version__
 
 if TYPE_CHECKING:
-    from . import rope
+    from . import rope, util
     from ._lib import get_num_threads, processor, set_dictionary, set_num_threads
     from .cross import CrossEncoder
     from .errors import (ArgumentError, BusyError, CanceledError, ClosedError, DataError, FileError, NumericError,
@@ -26,14 +26,15 @@ if TYPE_CHECKING:
     from .sentence import SentenceTransformer
     from .tokenizer import Encoding, Encodings, Tokenizer
     from .training import Progress, TrainingResult, finetune, pretrain, train_translation
+    from .util import SimilarityFunction, quantize_embeddings
 
 __all__ = [
     "ArgumentError", "BusyError", "CanceledError", "ClosedError", "CrossEncoder", "DataError", "Encoding", "Encodings",
     "FileError", "Index", "NumericError", "OutOfMemoryError", "ProcessError", "Progress", "RoformerError", "Score",
-    "SentenceTransformer", "TextTypeError", "Tokenizer", "TrainingResult", "UnsupportedError", "__version__",
+    "SentenceTransformer", "SimilarityFunction", "TextTypeError", "Tokenizer", "TrainingResult", "UnsupportedError", "__version__",
     "attention", "attention_backward", "bleu", "chrf", "finetune", "get_num_threads", "linear_attention",
-    "linear_attention_backward", "pipeline", "pretrain", "processor", "rope", "set_dictionary", "set_num_threads", "ter",
-    "train_translation",
+    "linear_attention_backward", "pipeline", "pretrain", "processor", "quantize_embeddings", "rope", "set_dictionary",
+    "set_num_threads", "ter", "train_translation", "util",
 ]
 
 # Modules are imported when a name of theirs is used first: who computes vectors does not wait for the rest.
@@ -50,13 +51,14 @@ _MODULES = {
     "sentence": ("SentenceTransformer",),
     "tokenizer": ("Encoding", "Encodings", "Tokenizer"),
     "training": ("Progress", "TrainingResult", "finetune", "pretrain", "train_translation"),
+    "util": ("SimilarityFunction", "quantize_embeddings"),
 }
 
 
 def __getattr__(name: str) -> Any:
     import importlib
-    if name == "rope":
-        return importlib.import_module(".rope", __name__)
+    if name in ("rope", "util"):
+        return importlib.import_module("." + name, __name__)
     for module, names in _MODULES.items():
         if name in names:
             value = globals()[name] = getattr(importlib.import_module("." + module, __name__), name)

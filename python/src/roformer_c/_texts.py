@@ -59,7 +59,7 @@ class Block:
 def given(inputs: Any, sentences: Any) -> Any:
     """The argument `inputs`, which sentence-transformers below 6 called `sentences`."""
     if (inputs is None) == (sentences is None):
-        raise errors.TextTypeError("inputs: expected texts, got %s" % ("None" if inputs is None else "sentences as well"))
+        raise errors.TextTypeError("inputs: expected texts, got %s" % ("NoneType" if inputs is None else "sentences as well"))
     return sentences if inputs is None else inputs
 
 

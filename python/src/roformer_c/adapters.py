@@ -146,7 +146,7 @@ class SentenceVectorizer(_TransformerMixin):  # type: ignore[misc]
     def transform(self, X: Iterable[str]) -> NDArray[np.float32]:
         """The vectors of texts [n, D]."""
         self.fit(X)
-        return self.model_.encode(X, normalize_embeddings=self.normalize_embeddings,  # type: ignore[no-any-return]
+        return self.model_.encode(X, normalize_embeddings=self.normalize_embeddings,
                                   truncate_dim=self.truncate_dim)
 
     def fit_transform(self, X: Iterable[str], y: Any = None, **unused: Any) -> NDArray[np.float32]:

@@ -2,26 +2,30 @@
 from __future__ import annotations
 
 import collections
+import contextlib
 import ctypes
 import itertools
-from typing import Any, Deque, Dict, Iterable, Iterator, List, Mapping, Optional, Tuple
+import warnings
+from typing import Any, Deque, Dict, Iterable, Iterator, List, Literal, Mapping, Optional, Sequence, Tuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import _abi as abi
-from . import _folder, _texts, errors
+from . import _folder, _settings, _texts, errors, modules, tensors
 from ._lib import Error, byref, check, lib, struct
 from ._model import Floats, Job, Model, Source, floats, integers
 from ._progress import Progress
+from .similarities import matrix, quantized, similarity
 
 AHEAD = 2                   # blocks that are submitted before the result of the first is taken
-PRECISIONS = ("float32", "int8", "uint8", "binary", "ubinary")
+PRECISIONS = (None, "float32", "int8", "uint8", "binary", "ubinary")
 SIMILARITIES = ("cosine", "dot", "euclidean", "manhattan")
 
 
 def one_of(name: str, value: Any, choices: Tuple[Any, ...]) -> Any:
-    """The value, if it is one of the choices."""
+    """The value, or that of an enum, if it is one of the choices."""
+    value = getattr(value, "value", value)
     if value not in choices:
         raise errors.ArgumentError("%s: expected one of %s, got %r" % (name, ", ".join(map(repr, choices)), value))
     return value
@@ -42,8 +46,10 @@ def flag(name: str, value: Any) -> bool:
 
 
 def only_cpu(device: Any) -> None:
-    """Raises for a device other than the processor."""
-    if device is not None and str(device) not in ("cpu", "-1"):             # -1: the processor in transformers
+    """Raises for a device other than the processor. A list of it, for which sentence-transformers starts processes, is
+    the processor as well: one call computes with all threads."""
+    devices = device if isinstance(device, (list, tuple)) else [device]
+    if any(d is not None and str(d) not in ("cpu", "-1") for d in devices):         # -1: the processor in transformers
         raise errors.ArgumentError("device: expected None or 'cpu', the only device here, got %r" % (device,))
 
 
@@ -60,8 +66,10 @@ class SentenceTransformer:
     cache_folder         where cached models are; None: Hugging Face's folder
     truncate_dim         keep this many numbers of a vector; None: as the folder says
     revision             of a cached model; None: "main"
-    dtype                type of the matrices: "float32", "bfloat16" or "int8"
+    dtype                type of the matrices: "float32", "bfloat16" or "int8"; also model_kwargs={"dtype": ...}
     threads              that one call computes with; None: those of `set_num_threads`
+    trust_remote_code, local_files_only, token, model_card_data, backend="torch", model_kwargs["attn_implementation"]
+                         are taken and change nothing: nothing is downloaded, and code of a folder is never run
 
     Any thread may call any method at any time. The vector of a text has the same bits whatever else is in the call,
     and however many threads compute. After a fork, a child opens the model again.
@@ -83,11 +91,11 @@ class SentenceTransformer:
                  prompts: Optional[Mapping[str, str]] = None, default_prompt_name: Optional[str] = None,
                  similarity_fn_name: Optional[str] = None, cache_folder: Optional[_folder.PathLike] = None,
                  truncate_dim: Optional[int] = None, revision: Optional[str] = None, dtype: str = "float32",
-                 threads: Optional[int] = None) -> None:
+                 threads: Optional[int] = None, **others: Any) -> None:
         only_cpu(device)
-        self._model = Model(model_name_or_path, dtype, threads, cache_folder, revision)
+        self._model = Model(model_name_or_path, _settings.dtype_of(dtype, others), threads, cache_folder, revision)
         said = self._model.sentence()
-        self.prompts: Dict[str, str] = {**said.prompts, **dict(prompts or {})}
+        self.prompts: Dict[str, str] = {"query": "", "document": "", **said.prompts, **dict(prompts or {})}
         self.default_prompt_name = default_prompt_name if default_prompt_name is not None else said.default_prompt_name
         if self.default_prompt_name is not None and self.default_prompt_name not in self.prompts:
             raise errors.ArgumentError("default_prompt_name: expected one of %s, got %r"
@@ -161,7 +169,7 @@ class SentenceTransformer:
 
     def _prompt(self, prompt_name: Optional[str], prompt: Optional[str]) -> bytes:
         if prompt is not None and prompt_name is not None:
-            raise errors.ArgumentError("prompt, prompt_name: expected one of them, got both; leave one out")
+            warnings.warn("prompt, prompt_name: expected one of them, got both; prompt counts", stacklevel=3)
         if prompt is None:
             name = prompt_name if prompt_name is not None else self.default_prompt_name
             if name is None:
@@ -187,26 +195,43 @@ class SentenceTransformer:
 
     # ---- vectors -----------------------------------------------------------------------------------------------------
 
-    def encode(self, sentences: _texts.Texts, prompt_name: Optional[str] = None, prompt: Optional[str] = None,
-               batch_size: int = 32, show_progress_bar: Optional[bool] = None,
-               output_value: str = "sentence_embedding", precision: str = "float32", convert_to_numpy: bool = True,
-               convert_to_tensor: bool = False, device: Optional[str] = None, normalize_embeddings: bool = False,
-               truncate_dim: Optional[int] = None) -> Any:
+    @overload
+    def encode(self, inputs: _texts.Texts, prompt_name: Optional[str] = ..., prompt: Optional[str] = ...,
+               batch_size: int = ..., show_progress_bar: Optional[bool] = ...,
+               output_value: Literal["sentence_embedding"] = ..., precision: Optional[str] = ...,
+               convert_to_numpy: Literal[True] = ..., convert_to_tensor: Literal[False] = ..., device: Any = ...,
+               normalize_embeddings: bool = ..., truncate_dim: Optional[int] = ..., pool: Any = ...,
+               chunk_size: Optional[int] = ...) -> NDArray[Any]: ...
+
+    @overload
+    def encode(self, inputs: Optional[_texts.Texts] = ..., *others: Any, **more: Any) -> Any: ...
+
+    def encode(self, inputs: Optional[_texts.Texts] = None, prompt_name: Optional[str] = None,
+               prompt: Optional[str] = None, batch_size: int = 32, show_progress_bar: Optional[bool] = None,
+               output_value: Optional[str] = "sentence_embedding", precision: Optional[str] = "float32",
+               convert_to_numpy: bool = True, convert_to_tensor: bool = False, device: Any = None,
+               normalize_embeddings: bool = False, truncate_dim: Optional[int] = None, pool: Any = None,
+               chunk_size: Optional[int] = None, *, sentences: Optional[_texts.Texts] = None) -> Any:
         """Computes the vectors of texts.
 
-        sentences             a text; or a list, tuple, NumPy array or iterator of texts
+        inputs                a text; or a list, tuple, array (NumPy, pandas, pyarrow) or iterator of texts; `sentences` is
+                              its older name
         prompt_name, prompt   a prompt by its name or its text, put before every text; None: the default prompt
         batch_size            texts of an iterator are taken 64 batch_size at a time, which bounds the memory for texts.
                               It does not change the bits of a vector
         show_progress_bar     write a progress bar to standard error
-        output_value          "sentence_embedding", or "token_embeddings" for the vectors of all tokens
+        output_value          "sentence_embedding"; "token_embeddings" for the vectors of all tokens; None for a dict of
+                              both and the tokens
         precision             "float32"; "int8", "uint8" (scaled by the range of each column of the result), "binary",
                               "ubinary" (one bit a number, packed)
         normalize_embeddings  True: vectors of length 1; False: as the folder says. Vectors of tokens are not normalized
         truncate_dim          keep this many numbers; None: the attribute `truncate_dim`
+        convert_to_tensor     True: a tensor of PyTorch, if it is installed
+        convert_to_numpy      False: a list of tensors
+        pool, chunk_size      of start_multi_process_pool; they change nothing, as a call uses all threads
 
         Returns float32 [n, D] for n texts, [D] for one text; with token_embeddings a list of [tokens, D], or one. No
-        texts give [0, D]. convert_to_numpy must be True, convert_to_tensor False, device None or "cpu".
+        texts give [0, D]. device is None or "cpu".
 
         Raises TextTypeError (something that is not a str), DataError (a lone surrogate) and ArgumentError. After an
         exception, also KeyboardInterrupt, the model is usable.
@@ -218,42 +243,136 @@ class SentenceTransformer:
         >>> numpy.array_equal(many[1], one)
         True
         """
-        if convert_to_tensor or not convert_to_numpy:
-            raise errors.ArgumentError("convert_to_numpy, convert_to_tensor: expected True and False, since results are "
-                                       "NumPy arrays, got %r and %r" % (convert_to_numpy, convert_to_tensor))
+        texts = _texts.given(inputs, sentences)
         only_cpu(device)
-        one_of("output_value", output_value, ("sentence_embedding", "token_embeddings"))
+        one_of("output_value", output_value, (None, "sentence_embedding", "token_embeddings"))
         one_of("precision", precision, PRECISIONS)
-        size = 64 * positive("batch_size", batch_size)
-        tokens = output_value == "token_embeddings"
-        if tokens and precision != "float32":
+        arguments = (texts, self._prompt(prompt_name, prompt), 64 * positive("batch_size", batch_size),
+                     bool(show_progress_bar), precision, flag("normalize_embeddings", normalize_embeddings), truncate_dim)
+        if output_value is None:
+            found = self._features(*arguments)
+        elif output_value == "token_embeddings":
+            found = self._tokens(*arguments)
+        else:
+            found = self._vectors(*arguments)
+        return tensors.converted(found, convert_to_numpy, convert_to_tensor)
+
+    def _vectors(self, sentences: Any, prompt: bytes, size: int, shown: bool, precision: Optional[str], normalize: bool,
+                 truncate_dim: Optional[int]) -> Any:
+        options = self._options(prompt, normalize, truncate_dim, False)
+        if not _texts.is_one(sentences):
+            return quantized(self._joined(_texts.listed(sentences, "sentences"), size, options, shown), precision)
+        block = _texts.Block([sentences], "sentences")
+        found = self._model.embed_few(block, options)
+        return quantized(self._model.embed(block, byref(options)).result() if found is None else found, precision)[0]
+
+    def _tokens(self, sentences: Any, prompt: bytes, size: int, shown: bool, precision: Optional[str], normalize: bool,
+                truncate_dim: Optional[int]) -> Any:
+        if precision not in (None, "float32"):
             raise errors.ArgumentError("precision: expected 'float32' with token_embeddings, got %r" % precision)
-        prompt_text = self._prompt(prompt_name, prompt)
-        options = self._options(prompt_text, normalize_embeddings, truncate_dim, tokens)
         one = _texts.is_one(sentences)
         texts: Any = [sentences] if one else _texts.listed(sentences, "sentences")
-        if tokens:
-            vectors = [v for block in self._token_blocks(texts, size, options) for v in block]
-            return vectors[0] if one else vectors
-        if one:
-            block = _texts.Block(texts, "sentences")
-            found = self._model.embed_few(block, options)
-            return _quantized(self._model.embed(block, byref(options)).result() if found is None else found, precision)[0]
-        return _quantized(self._joined(texts, size, options, bool(show_progress_bar)), precision)
+        options = self._options(prompt, normalize, truncate_dim, True)
+        vectors = [v for block in self._token_blocks(texts, size, options) for v in block]
+        return vectors[0] if one else vectors
 
-    def encode_query(self, sentences: _texts.Texts, prompt_name: Optional[str] = None, prompt: Optional[str] = None,
-                     **arguments: Any) -> Any:
-        """`encode` with the prompt named "query", if the folder has it and no other is given."""
-        if prompt is None and prompt_name is None and "query" in self.prompts:
-            prompt_name = "query"
-        return self.encode(sentences, prompt_name, prompt, **arguments)
+    def _features(self, sentences: Any, prompt: bytes, *others: Any) -> Any:
+        """A dict for each text: its tokens, their vectors, and its vector, without padding."""
+        if _texts.is_one(sentences):
+            return self._features([_texts.plain(sentences)], prompt, *others)[0]
+        texts = [_texts.plain(t) for t in _texts.listed(sentences, "sentences")]
+        e = self._model.encode([prompt.decode() + t for t in texts], limit=self._max_length)
+        vectors, tokens = self._vectors(texts, prompt, *others), self._tokens(texts, prompt, *others)
+        parts = [slice(e.start[i], e.start[i + 1]) for i in range(len(texts))]
+        return [{"input_ids": e.ids[p].astype(np.int64), "token_type_ids": e.types[p].astype(np.int64),
+                 "attention_mask": np.ones(len(t), np.int64), "token_embeddings": t, "sentence_embedding": v}
+                for p, t, v in zip(parts, tokens, vectors)]
 
-    def encode_document(self, sentences: _texts.Texts, prompt_name: Optional[str] = None, prompt: Optional[str] = None,
-                        **arguments: Any) -> Any:
-        """`encode` with the first prompt of "document", "passage" and "corpus" that the folder has, if none is given."""
+    def encode_query(self, inputs: Optional[_texts.Texts] = None, prompt_name: Optional[str] = None,
+                     prompt: Optional[str] = None, *others: Any, **arguments: Any) -> Any:
+        """`encode` with the prompt named "query", if no other is given."""
         if prompt is None and prompt_name is None:
-            prompt_name = next((n for n in ("document", "passage", "corpus") if n in self.prompts), None)
-        return self.encode(sentences, prompt_name, prompt, **arguments)
+            prompt_name = "query"
+        return self.encode(inputs, prompt_name, prompt, *others, **arguments)
+
+    def encode_document(self, inputs: Optional[_texts.Texts] = None, prompt_name: Optional[str] = None,
+                        prompt: Optional[str] = None, *others: Any, **arguments: Any) -> Any:
+        """`encode` with the first of the prompts "document", "passage" and "corpus" that is not empty, if none is given."""
+        if prompt is None and prompt_name is None:
+            prompt_name = next((n for n in ("document", "passage", "corpus") if self.prompts.get(n)), "document")
+        return self.encode(inputs, prompt_name, prompt, *others, **arguments)
+
+    # ---- what sentence-transformers has besides ----------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def truncate_embeddings(self, truncate_dim: Optional[int]) -> Iterator[None]:
+        """Sets `truncate_dim` within a with statement."""
+        before = self.truncate_dim
+        self.truncate_dim = truncate_dim
+        try:
+            yield
+        finally:
+            self.truncate_dim = before
+
+    truncate_sentence_embeddings = truncate_embeddings
+
+    def start_multi_process_pool(self, target_devices: Optional[Sequence[str]] = None) -> Dict[str, Any]:
+        """A pool for `encode`. It holds no processes: one call computes with all threads already."""
+        only_cpu(target_devices)
+        return {"input": None, "output": None, "processes": []}
+
+    @staticmethod
+    def stop_multi_process_pool(pool: Any) -> None:
+        """Ends a pool, which holds nothing."""
+
+    def encode_multi_process(self, inputs: Optional[_texts.Texts] = None, pool: Any = None,
+                             prompt_name: Optional[str] = None, prompt: Optional[str] = None, batch_size: int = 32,
+                             chunk_size: Optional[int] = None, show_progress_bar: Optional[bool] = None,
+                             precision: Optional[str] = "float32", normalize_embeddings: bool = False,
+                             truncate_dim: Optional[int] = None, **arguments: Any) -> NDArray[Any]:
+        """`encode`."""
+        return self.encode(inputs, prompt_name, prompt, batch_size, show_progress_bar,  # type: ignore[no-any-return]
+                           precision=precision, normalize_embeddings=normalize_embeddings, truncate_dim=truncate_dim,
+                           **arguments)
+
+    def to(self, device: Any) -> "SentenceTransformer":
+        """The model itself; raises for a device other than the processor."""
+        only_cpu(device)
+        return self
+
+    def cpu(self) -> "SentenceTransformer":
+        """The model itself."""
+        return self
+
+    def eval(self) -> "SentenceTransformer":
+        """The model itself: nothing here is for training only."""
+        return self
+
+    def evaluate(self, evaluator: Any, output_path: Optional[str] = None) -> Any:
+        """evaluator(model, output_path)."""
+        return evaluator(self, output_path)
+
+    def _modules(self) -> List[modules.Module]:
+        return modules.read(self._model.source)
+
+    def __len__(self) -> int:
+        """How many modules the folder has."""
+        return len(self._modules())
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __getitem__(self, i: int) -> modules.Module:
+        """A module of the folder, with its settings."""
+        return self._modules()[i]
+
+    def save_pretrained(self, path: _folder.PathLike, *unused: Any, **ignored: Any) -> None:
+        """Copies the model's folder, with these prompts, similarity and max_seq_length. What else
+        sentence-transformers' function takes is about model cards and changes nothing."""
+        modules.save(self._model.source, path, self.prompts, self.default_prompt_name, self.similarity_fn_name,
+                     self._max_length)
+
+    save = save_pretrained
 
     def encode_stream(self, sentences: Iterable[str], prompt_name: Optional[str] = None, prompt: Optional[str] = None,
                       batch_size: int = 32, normalize_embeddings: bool = False,
@@ -357,18 +476,19 @@ class SentenceTransformer:
 
     # ---- similarity and tokens ---------------------------------------------------------------------------------------
 
-    def similarity(self, embeddings1: Any, embeddings2: Any) -> Floats:
+    def similarity(self, embeddings1: Any, embeddings2: Any) -> Any:
         """The similarity of all vectors of the first array [n, D] with all of the second [m, D], by similarity_fn_name:
-        [n, m]. "euclidean" and "manhattan" are negative distances."""
-        return similarity(_matrix(embeddings1, "embeddings1"), _matrix(embeddings2, "embeddings2"), self._similarity)
+        [n, m]. "euclidean" and "manhattan" are negative distances. Tensors give a tensor."""
+        found = similarity(matrix(embeddings1, "embeddings1"), matrix(embeddings2, "embeddings2"), self._similarity)
+        return tensors.like(found, embeddings1, embeddings2)
 
-    def similarity_pairwise(self, embeddings1: Any, embeddings2: Any) -> Floats:
+    def similarity_pairwise(self, embeddings1: Any, embeddings2: Any) -> Any:
         """The similarity of each vector of the first array [n, D] with that of the second [n, D]: [n]."""
-        a, b = _matrix(embeddings1, "embeddings1"), _matrix(embeddings2, "embeddings2")
+        a, b = matrix(embeddings1, "embeddings1"), matrix(embeddings2, "embeddings2")
         if a.shape != b.shape:
             raise errors.ArgumentError("embeddings2: expected the shape of embeddings1, %r, got %r" % (a.shape, b.shape))
         out = [similarity(a[i:i + 1], b[i:i + 1], self._similarity)[0, 0] for i in range(len(a))]
-        return np.array(out, np.float32)
+        return tensors.like(np.array(out, np.float32), embeddings1, embeddings2)
 
     def tokenize(self, texts: _texts.Texts) -> Dict[str, NDArray[np.int64]]:
         """Tokens of texts as a model reads them: input_ids, token_type_ids and attention_mask, [n, longest], padded."""
@@ -403,44 +523,3 @@ def token_vectors(pipeline: int, texts: _texts.Block, options: Any) -> List[Floa
     start = integers(row.value, texts.n + 1, np.int64)
     every = floats(vectors.value, int(start[-1]), width)
     return [every[start[i]:start[i + 1]] for i in range(texts.n)]
-
-
-def _matrix(x: Any, name: str) -> Floats:
-    a = np.asarray(x)
-    if a.ndim == 1 and a.size and a.dtype.kind in "fiu":
-        a = a[None, :]
-    if a.ndim != 2 or a.dtype.kind not in "fiu":
-        raise errors.ArgumentError("%s: expected numbers of one or two dimensions, got %s with %d"
-                                   % (name, a.dtype, a.ndim))
-    return np.ascontiguousarray(a, np.float32)
-
-
-def similarity(a: Floats, b: Floats, name: str) -> Floats:
-    """Similarities [n, m] of the rows of a [n, D] and b [m, D]."""
-    if a.shape[1] != b.shape[1]:
-        raise errors.ArgumentError("embeddings2: expected vectors of %d numbers, got %d" % (a.shape[1], b.shape[1]))
-    if name == "cosine":
-        a, b = (x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1e-12) for x in (a, b))
-    if name in ("cosine", "dot"):
-        return np.asarray(a @ b.T, np.float32)
-    order = 2 if name == "euclidean" else 1
-    return np.stack([-np.linalg.norm(b - x, ord=order, axis=1) for x in a]).astype(np.float32) if len(a) else \
-        np.zeros((0, len(b)), np.float32)
-
-
-def _quantized(vectors: Floats, precision: str) -> Any:
-    """As quantize_embeddings of sentence-transformers."""
-    if precision == "float32":
-        return vectors
-    if precision in ("binary", "ubinary"):
-        bits = np.packbits(vectors > 0, axis=-1)
-        return bits if precision == "ubinary" else (bits.astype(np.int16) - 128).astype(np.int8)
-    if not len(vectors):
-        return vectors.astype(precision)
-    if len(vectors) < 2:
-        raise errors.ArgumentError("precision: expected two texts or more for %r, whose scale is the range of each column, "
-                                   "got one" % precision)
-    low = vectors.min(axis=0)
-    steps = (vectors.max(axis=0) - low) / np.float32(255)
-    codes = np.clip(np.floor((vectors - low) / np.where(steps == 0, np.float32(1), steps)), 0, 255)
-    return codes.astype(np.uint8) if precision == "uint8" else (codes - 128).astype(np.int8)

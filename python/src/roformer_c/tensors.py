@@ -34,6 +34,12 @@ def array(x: Any) -> Any:
     return x
 
 
+def like(x: Any, *inputs: Any) -> Any:
+    """An array as a tensor, if one of the inputs is a tensor or a list of tensors."""
+    found = any(is_tensor(i) or isinstance(i, (list, tuple)) and len(i) and is_tensor(i[0]) for i in inputs)
+    return converted(x, False, True) if found else x
+
+
 def converted(x: Any, to_numpy: bool, to_tensor: bool) -> Any:
     """Results as sentence-transformers gives them: an array; a tensor; without either, a list of tensors, one for a row.
     Lists and dicts of arrays are converted within."""
