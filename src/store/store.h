@@ -85,7 +85,7 @@ bool rf__config_linear_attention(const rf_config *c, int64_t layer);    /* layer
 /* The settings of rotary positions in config.json (config_rope.c). The texts are freed with free(). */
 bool rf__config_has_rope(const rf_config *c);
 char *rf__config_rope_json(const rf_config *c);
-char *rf__config_kinds_json(const rf_config *c);              /* rope_parameters with an object for each kind of layer */
+char *rf__config_kinds_json(const rf_config *c);                          /* rope_parameters for each kind of layer   */
 char *rf__config_thetas_json(const rf_config *c);
 
 /* Messages about a config in memory begin with "config.json: "; this replaces it by the file (or the config.json of the

@@ -2,7 +2,7 @@
 """Makes tests/golden/gau_alpha: tiny GAU-alphas with random weights and every head, and the results of their equations.  The class
 that computes them is here, written from the equations (Hua et al. 2022; kexue.fm/archives/9052 and 8823) in their order and without a
 library's layers; its keys and the names of its tensors are those of PyPI's gau_alpha (junnyu), whose `softmax_plus` counts the tokens
-that are not padding, as bert4keras does.
+that are not padding, at least 16, as bert4keras does since 0.11.5.
 
     pip install torch==2.15.0 safetensors
     python tools/golden/golden_gau_alpha.py            # rewrites tests/golden/gau_alpha
@@ -74,7 +74,7 @@ class GAUAlpha(torch.nn.Module):
         u, v, z = x[..., :U], x[..., U:2 * U], x[..., 2 * U:]
         q, k = rotate(z * w("q_scaleoffset")), rotate(z * w("k_scaleoffset"))
         tokens = mask.sum(-1)[:, None, None].to(h.dtype)
-        score = q @ k.transpose(1, 2) / math.sqrt(S) * torch.log(tokens) / math.log(512)
+        score = q @ k.transpose(1, 2) / math.sqrt(S) * torch.log(tokens.clamp(min=16)) / math.log(512)
         p = torch.softmax(score.masked_fill(mask[:, None, :] == 0, -1e12), -1)
         return norm(h + (u * (p @ v)) @ w("o_dense").T, c.layer_norm_eps)
 

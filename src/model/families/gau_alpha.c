@@ -5,13 +5,14 @@
  *
  *     [u | v | z] = act(h W_i)                       u, v [U] with U = intermediate_size, z [S], S = attention_key_size
  *     q = z * g_q,  k = z * g_k                      by element
- *     a_m = sum_n p_mn v_n,   p_m = softmax_n(ln L / ln 512 <R(m) q_m, R(n) k_n> / sqrt S)         L tokens of the text
+ *     a_m = sum_n p_mn v_n,   p_m = softmax_n(ln L / ln 512 <R(m) q_m, R(n) k_n> / sqrt S)         L: below
  *     h   = norm(h + drop((u * a) W_o))               norm(x) = x / sqrt(mean x^2 + eps)
  *     logits = h word^T
  *
- * The factor of the scores is "softmax_plus" (kexue.fm/archives/8823); a text of 512 tokens has the factor 1.  There is
- * one head, whose values are wider than its keys: attention computes it as U / S heads (graph/ops/core/gau.c), so in
- * training each S columns of the values have separate dropout. */
+ * The factor of the scores is "softmax_plus" (kexue.fm/archives/8823); a text of 512 tokens has the factor 1. L is the
+ * number of tokens of the text, but at least 16, as in bert4keras since 2023 (0.11.5).  There is one head, whose values
+ * are wider than its keys: attention computes it as U / S heads (graph/ops/core/gau.c), so in training each S columns of
+ * the values have separate dropout. */
 #include <math.h>
 
 #include "model/layers/bert_layer.h"
@@ -39,13 +40,16 @@ static const rf_family_row masked[] = {
 
 /* ---- the layer --------------------------------------------------------------------------------------------------- */
 
+/* The smallest L: with a factor near 0, the tokens of a short text would all get the same share. */
+enum { SHORTEST = 16 };
+
 /* ln L / ln 512 of each token's text; NULL: the graph has failed. */
 static const float *scales(rf_graph *g, const rf_block *b)
 {
     float *scale = rf__push(g, (size_t)b->at.N, sizeof *scale);
     for (int64_t t = 0; scale && t < b->at.B; t++)
         for (int64_t n = b->at.start[t]; n < b->at.start[t + 1]; n++)
-            scale[n] = (float)(log((double)(b->at.start[t + 1] - b->at.start[t])) / log(512));
+            scale[n] = (float)(log(fmax(b->at.start[t + 1] - b->at.start[t], SHORTEST)) / log(512));
     return scale;
 }
 
