@@ -259,6 +259,10 @@ typedef struct rf_config {
     int logit_score;
     int64_t true_token_id, false_token_id;
     rf_rope_layers rope_scaled_layers;               /* Gemma 3, ModernBERT; otherwise RF_ROPE_OF_GLOBAL */
+    /* Frequencies theta_i of the planes that the weights have (inv_freq of ESM-2), if they are not those of rope_theta;
+       they are not written to config.json. NULL and 0: there are none. */
+    const double *rope_frequency;
+    int64_t rope_frequencies;
 } rf_config;
 
 /* Sets the defaults of transformers' RoFormerConfig. */

@@ -157,9 +157,10 @@ static rf_status load(const rf_params *p, const char *folder, float *slab, rf_er
 {
     rf_weights *w;
     bool head;
+    rf_params own = *p;                         /* no frequencies of positions are in the files of these families     */
     rf_status status = rf_weights_open(p->ctx, folder, &w, why);
     if (status) return status;
-    status = rf__params_load(p, w, slab, &head, NULL, why);
+    status = rf__params_load(&own, w, slab, &head, NULL, why);
     rf_weights_close(w);
     return status;
 }

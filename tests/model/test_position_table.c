@@ -5,6 +5,7 @@
 
 #include "model/params/params.h"
 #include "roformer/inspect/folder.h"
+#include "roformer/inspect/positions.h"
 #include "t.h"
 
 static const char table[] = "roformer.encoder.embed_positions.weight";
@@ -128,8 +129,9 @@ static void so_are_those_of_marian(void **state)
     t_free_all();
 }
 
-/* Frequencies in ESM-2 files: of each layer in f16, or once with the name that transformers 5.24 writes. */
-static void frequencies_are_those_of_rope_theta(void **state)
+/* Frequencies in ESM-2 files, of each layer in f16 or once in f32 with the name that transformers 5.24 writes, are used
+ * unless they are those of rope_theta, and written again. */
+static void frequencies_are_those_of_the_file(void **state)
 {
     (void)state;
     static const char *const folder[] = {"tests/golden/esm/published", "tests/golden/esm/masked"};
@@ -137,21 +139,35 @@ static void frequencies_are_those_of_rope_theta(void **state)
     for (size_t i = 0; i < RF_COUNT(folder); i++) {
         rf_config c;
         rf_params p;
-        rf_weights *w;
+        rf_weights *w, *back;
         rf_error why = {0}, shape = {0};
+        char path[512];
         if (rf_config_read(ctx, folder[i], &c, &why) || rf_weights_open(ctx, folder[i], &w, &why) ||
             rf__params_new(ctx, &c, &p, &why) || rf__position_frequencies(&p, w, &why))
             fail_msg("%s", why.text);
-        p.config.rope_theta *= 1.02;                                /* the last of 10 moves by 1.8 %                  */
-        assert_int_equal(rf__position_frequencies(&p, w, &why), RF_EDATA);
-        t_failed(&why, RF_EDATA, "rotary_embeddings.inv_freq[1]: expected 0.397");
-        p.config.rope_theta /= 1.02, p.config.num_attention_heads = 4;
+        assert_int_equal(p.config.rope_frequencies, i ? 0 : 10);
+        p.config.rope_theta *= 1.02;
+        if (rf__position_frequencies(&p, w, &why)) fail_msg("%s", why.text);
+        assert_int_equal(p.stack[0].config.rope_frequencies, 10);
+        const double second = rf_rope_frequency(&p.config, 0, 0, 1), exact = pow(10000, -0.1);
+        assert_true(fabs(second - exact) < 5e-4 * exact && (!i == (fabs(second - exact) > 1e-6)));
+
+        float *slab = t_floats((int64_t)p.total);
+        snprintf(path, sizeof path, "%s/model.safetensors", t_folder());
+        if (rf__params_load(&p, w, slab, NULL, NULL, &why) || rf__params_save(&p, slab, RF_BF16, path, &why) ||
+            rf_weights_open(ctx, path, &back, &why) || rf__position_frequencies(&p, back, &why))
+            fail_msg("%s", why.text);
+        assert_true(second >= rf_rope_frequency(&p.config, 0, 0, 1) && second <= rf_rope_frequency(&p.config, 0, 0, 1));
+        rf_weights_close(back);
+
+        p.config.num_attention_heads = 4;
         assert_int_equal(rf__position_frequencies(&p, w, &shape), RF_EDATA);
         t_failed(&shape, RF_EDATA, "expected 5 frequencies, half of a head's columns, got another shape");
         rf__params_free(&p);
         rf_weights_close(w);
     }
     rf_ctx_free(ctx);
+    t_free_all();
 }
 
 int main(void)
@@ -160,7 +176,7 @@ int main(void)
         cmocka_unit_test(tables_of_transformers_are_those_computed),
         cmocka_unit_test(another_table_is_refused),
         cmocka_unit_test(so_are_those_of_marian),
-        cmocka_unit_test(frequencies_are_those_of_rope_theta),
+        cmocka_unit_test(frequencies_are_those_of_the_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

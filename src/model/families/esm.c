@@ -137,7 +137,7 @@ const rf_spelling rf__esm_spelling[] = {
     {0},
 };
 
-/* inv_freq is compared with rope_theta (position_table.c). */
+/* inv_freq is read by position_table.c. */
 const rf_silent rf__esm_silent[] = {
     {"embeddings.position_ids", NULL},
     {"embeddings.position_embeddings.weight", NULL},

@@ -62,11 +62,11 @@ void rf__param_init(const rf_params *p, size_t index, float *to, uint64_t seed);
 /* Reads every parameter; accepts the spellings of names that the family lists. *has_head (or NULL): whether the head
  * exists; without it, the head's parameters are unchanged. `ignored` (or NULL) receives a comma-separated list of
  * unused tensors (rf__free it). One message names all tensors that are missing or have a wrong shape. */
-rf_status rf__params_load(const rf_params *p, const rf_weights *w, float *slab, bool *has_head, char **ignored,
+rf_status rf__params_load(rf_params *p, const rf_weights *w, float *slab, bool *has_head, char **ignored,
                           rf_error *why);
 
 /* Reads only the encoder, whatever head the file has, and existing rows RF_ROW_PRETRAINED. */
-rf_status rf__params_load_encoder(const rf_params *p, const rf_weights *w, float *slab, rf_error *why);
+rf_status rf__params_load_encoder(rf_params *p, const rf_weights *w, float *slab, rf_error *why);
 
 /* Whether p is stored in int8 with RF_I8: only the matrices of the layers are, not tables, and not the head's matrices,
  * which are few and close to the result. */
@@ -75,8 +75,7 @@ bool rf__param_in_int8(const rf_params *params, const rf_param *p);
 /* The steps of loading, for callers without a slab: the tensor of a file for a parameter's name (NULL: none); for every
  * parameter (RF_EDATA lists those that are missing or have a wrong shape); and the names of the remaining tensors. */
 const rf_weight *rf__params_find(const rf_params *p, const rf_weights *w, const char *name);
-rf_status rf__params_match(const rf_params *p, const rf_weights *w, const rf_weight **match, bool *has_head,
-                           rf_error *why);
+rf_status rf__params_match(rf_params *p, const rf_weights *w, const rf_weight **match, bool *has_head, rf_error *why);
 char *rf__params_ignored(const rf_params *p, const rf_weights *w, const rf_weight *const *match);
 
 /* RF_EDATA: a copy of the word embeddings differs although config.json defines a single matrix; only checked if the
@@ -89,8 +88,9 @@ rf_status rf__position_table(const rf_params *p, const rf_weights *w, const rf_w
 /* RF_EDATA: a position table of the file is another one. */
 rf_status rf__position_tables(const rf_params *p, const rf_weights *w, rf_error *why);
 
-/* RF_EDATA: frequencies that files contain besides their parameters are not those of rope_theta (position_table.c). */
-rf_status rf__position_frequencies(const rf_params *p, const rf_weights *w, rf_error *why);
+/* Frequencies that files contain besides their parameters, if they are not those of rope_theta, are put into the configs
+ * of p (position_table.c). */
+rf_status rf__position_frequencies(rf_params *p, const rf_weights *w, rf_error *why);
 
 /* Rows of RF_ROW_BY_HEAD (by_head.c): `row` bytes each, from the order of files to that of the slab, or back. Other
  * parameters stay as they are. */

@@ -81,7 +81,7 @@ static bool may_lack(const rf_params *params, const rf_param *p, bool headless)
     return (p->head && headless) || p->flags & RF_ROW_MAY_LACK || (params->new_pooler && p->flags & RF_ROW_POOLER);
 }
 
-rf_status rf__params_match(const rf_params *params, const rf_weights *w, const rf_weight **match, bool *has_head,
+rf_status rf__params_match(rf_params *params, const rf_weights *w, const rf_weight **match, bool *has_head,
                            rf_error *why)
 {
     struct complaints bad = {0};
@@ -145,7 +145,7 @@ char *rf__params_ignored(const rf_params *params, const rf_weights *w, const rf_
     return NULL;
 }
 
-rf_status rf__params_load(const rf_params *params, const rf_weights *w, float *slab, bool *has_head, char **ignored,
+rf_status rf__params_load(rf_params *params, const rf_weights *w, float *slab, bool *has_head, char **ignored,
                           rf_error *why)
 {
     const rf_weight **match = rf__calloc(params->ctx, params->n, sizeof *match);
@@ -163,7 +163,7 @@ rf_status rf__params_load(const rf_params *params, const rf_weights *w, float *s
     return status;
 }
 
-rf_status rf__params_load_encoder(const rf_params *params, const rf_weights *w, float *slab, rf_error *why)
+rf_status rf__params_load_encoder(rf_params *params, const rf_weights *w, float *slab, rf_error *why)
 {
     struct complaints bad = {0};
     rf_status status = RF_OK;

@@ -40,6 +40,8 @@ typedef struct writing {
     float *const *scale;
     rf_weight_out *out;
     size_t *owner;                      /* [n] the parameter of each of them                                          */
+    float *frequency;                   /* those of the config; NULL: none                                            */
+    char inv_freq[64];                  /* the name of their tensor                                                   */
     float *copy;
 } writing;
 
@@ -56,6 +58,18 @@ static const float *in_file_order(void *user, size_t i, rf_error *why)
     if (!w->copy) return rf_fail(why, RF_ENOMEM, "out of memory: %zu bytes of weights", bytes), NULL;
     memcpy(w->copy, from, bytes);
     return rf__param_reorder(w->params, p, w->copy, row, true, why) ? NULL : w->copy;
+}
+
+/* The frequencies that were read beside the parameters (position_table.c). */
+static size_t list_frequencies(writing *w, size_t n)
+{
+    const rf_config *c = &w->params->config;
+    if (!w->frequency) return n;
+    for (int64_t i = 0; i < c->rope_frequencies; i++) w->frequency[i] = (float)c->rope_frequency[i];
+    snprintf(w->inv_freq, sizeof w->inv_freq, "%srotary_embeddings.inv_freq", w->params->family->prefix);
+    w->out[n] = (rf_weight_out){.name = w->inv_freq, .type = RF_F32, .rank = 1, .dim = {c->rope_frequencies},
+                                .data = w->frequency};
+    return n + 1;
 }
 
 /* Lists all tensors; returns their number. */
@@ -79,22 +93,25 @@ static size_t list(writing *w, rf_type type, scale_name *name)
         w->out[n] = w->out[i];
         w->out[n++].name = second;
     }
-    return n;
+    return list_frequencies(w, n);
 }
 
 static rf_status write_all(const rf_params *params, const float *slab, float *const *scale, rf_type type,
                            const char *path, int *fd, rf_error *why)
 {
     const rf_ctx *ctx = params->ctx;
-    writing w = {params, slab, scale, rf__calloc(ctx, 3 * params->n, sizeof *w.out),
-                 rf__calloc(ctx, 3 * params->n, sizeof *w.owner), NULL};
+    const size_t most = 3 * params->n + 1, frequencies = (size_t)params->config.rope_frequencies;
+    writing w = {.params = params, .slab = slab, .scale = scale, .out = rf__calloc(ctx, most, sizeof *w.out),
+                 .owner = rf__calloc(ctx, most, sizeof *w.owner),
+                 .frequency = frequencies ? rf__alloc(ctx, frequencies * sizeof *w.frequency) : NULL};
     scale_name *name = rf__calloc(ctx, params->n, sizeof *name);
-    rf_status status = w.out && w.owner && name
+    rf_status status = w.out && w.owner && name && (w.frequency || !frequencies)
                            ? RF_OK
                            : rf_fail(why, RF_ENOMEM, "out of memory: a list of %zu tensors", params->n);
     const size_t n = status ? 0 : list(&w, type, name);
     if (!status) status = rf__weights_stream(ctx, path, w.out, n, NULL, in_file_order, &w, fd, why);
     rf__free(ctx, w.copy);
+    rf__free(ctx, w.frequency);
     rf__free(ctx, name);
     rf__free(ctx, w.owner);
     rf__free(ctx, w.out);

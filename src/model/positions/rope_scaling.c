@@ -100,6 +100,7 @@ static double plain_theta(double base, int64_t r, int64_t i) { return pow(base, 
 double rf__rope_theta(const rf_config *c, double base, int64_t r, int64_t length, int64_t i)
 {
     const rf_rope_scaling *s = &c->rope_scaling;
+    if (c->rope_frequencies == r / 2) return c->rope_frequency[i];
     if (s->final_length) length = s->final_length;
     const double grows = (double)r / (double)(r - 2), L0 = (double)c->max_position_embeddings;
     if (s->rope_type == RF_ROPE_NTK) base *= pow(s->factor, grows);

@@ -12,10 +12,11 @@ static rf_status load(const rf_params *p, const char *folder, float *slab, rf_er
 {
     char path[4096];
     rf_weights *w;
+    rf_params own = *p;                         /* frequencies of positions in the file are those of p                */
     rf_status status = rf__path(path, sizeof path, folder, RF_FILE_WEIGHTS, why);
     if (!status) status = rf_weights_open(p->ctx, path, &w, why);
     if (status) return status;
-    status = rf__params_load(p, w, slab, NULL, NULL, why);
+    status = rf__params_load(&own, w, slab, NULL, NULL, why);
     rf_weights_close(w);
     return status;
 }
