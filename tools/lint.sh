@@ -11,7 +11,7 @@ mkdir -p "$out/gcc" "$out/clang-tidy"
 [ $# -gt 0 ] || set -- $(find src -name '*.c' ! -name 'isa_*' ! -name status.c ! -path '*/mpi/*' ! -path '*/ref/*' | sort)
 jobs=${J:-$(nproc)}
 defines='-DROFORMER_VERSION="0" -DRF_BUILD_TYPE="" -DRF_SERVE=1'
-flags="-std=c11 -Iinclude -Isrc $(pkg-config --cflags jansson libutf8proc libzstd zlib) $defines"
+flags="-std=c11 -Iinclude -Isrc $(pkg-config --cflags jansson libutf8proc oniguruma libzstd zlib) $defines"
 have() { command -v "$1" > /dev/null 2>&1 || { echo "lint: $1 is not installed" >&2; return 1; }; }
 # TOOL FILE...: tell_TOOL of every file, what it says in a file of its own, then all of it in TOOL.txt.
 every() {

@@ -12,10 +12,10 @@ if [ "${1:-}" = --check ]; then
     shift
 fi
 
-packages="gcc g++ libc6-dev make cmake ninja-build pkg-config libjansson-dev libutf8proc-dev libxxhash-dev
+packages="gcc g++ libc6-dev make cmake ninja-build pkg-config libjansson-dev libutf8proc-dev libonig-dev libxxhash-dev
   libsentencepiece-dev libzstd-dev zlib1g-dev libmicrohttpd-dev libcmocka-dev gnuplot-nox python3-jieba"
 if [ "${1:-}" = fuzz ]; then
-    packages="clang libclang-rt-14-dev libjansson-dev libutf8proc-dev libxxhash-dev libzstd-dev zlib1g-dev"
+    packages="clang libclang-rt-14-dev libjansson-dev libutf8proc-dev libonig-dev libxxhash-dev libzstd-dev zlib1g-dev"
 elif [ "${1:-}" = mpi ]; then
     packages="openmpi-bin libopenmpi-dev mpich libmpich-dev"
 elif [ "${1:-}" = tests ]; then                 # without which a test leaves something out

@@ -18,7 +18,7 @@ if [ ! -d "$folder/sources/done" ]; then
     # shellcheck disable=SC2086
     apt-get $options update
     # shellcheck disable=SC2086
-    (cd "$folder/sources" && apt-get $options -o APT::Sandbox::User=root --download-only source jansson utf8proc zlib libzstd libmicrohttpd > ../source.log 2>&1 &&
+    (cd "$folder/sources" && apt-get $options -o APT::Sandbox::User=root --download-only source jansson utf8proc libonig zlib libzstd libmicrohttpd > ../source.log 2>&1 &&
         for dsc in *.dsc; do dpkg-source --no-check -x "$dsc" "${dsc%%_*}" >> ../source.log 2>&1; done) || { tail -5 "$folder/source.log" >&2; exit 1; }
     mkdir "$folder/sources/done"
 fi
@@ -50,6 +50,8 @@ if [ ! -f "$folder/root/done" ]; then
     build zstd "$sources/libzstd/build/cmake" $root -DZSTD_BUILD_SHARED=OFF -DZSTD_BUILD_PROGRAMS=OFF -DZSTD_BUILD_TESTS=OFF
     for library in jansson utf8proc zstd; do logged $library cmake --install "$folder/$library" --prefix "$folder/root"; done
     configured zlib --static                            # Debian's source lacks a file that its CMakeLists.txt names
+    [ -f "$sources/libonig/configure" ] || (cd "$sources/libonig" && logged libonig autoreconf -fi)
+    configured libonig --disable-shared
     configured libmicrohttpd --disable-shared --disable-https --disable-doc --disable-examples --disable-curl --disable-tools
     rm -f "$folder"/root/lib/*.so*
     touch "$folder/root/done"

@@ -105,7 +105,7 @@ static const rf_added *added_at(const rf_tokenizer *t, const char *text, size_t 
     for (size_t i = 0; i < t->added_n; i++) {
         const rf_added *a = &t->added[i];
         const bool other = t->normalized && a->normalized;
-        if (other != normalized || (best && a->size <= best->size)) continue;
+        if (a->hidden || other != normalized || (best && a->size <= best->size)) continue;
         size_t n = 0;
         if (other) n = normalizes_to(t, text, at, size, a);
         else if (a->size <= size - at && !memcmp(text + at, a->text, a->size)) n = a->size;
@@ -117,60 +117,44 @@ static const rf_added *added_at(const rf_tokenizer *t, const char *text, size_t 
     return best;
 }
 
-/* The first added token in [at, size): its position, including the white space that it absorbs. */
-static const rf_added *next_added(const rf_tokenizer *t, const char *text, size_t at, size_t size,
+/* The first added token in [at, end), which is a part of the passage [begin, end): its position, including the white
+ * space that it absorbs.  NULL: none, then *from and *to are `end`. */
+static const rf_added *next_added(const rf_tokenizer *t, const char *text, size_t begin, size_t at, size_t end,
                                   bool normalized, size_t *from, size_t *to)
 {
     const unsigned char *p = (const unsigned char *)text;
-    for (size_t i = at; i < size; i++) {
+    for (size_t i = at, next; i < end; i = next) {
+        next = i + 1;
         if (normalized) {
             if ((p[i] & 0xC0) == 0x80) continue;
         } else if (t->opener >= 0) {
-            const unsigned char *q = memchr(p + i, t->opener, size - i);
+            const unsigned char *q = memchr(p + i, t->opener, end - i);
             if (!q) break;
             i = (size_t)(q - p);
+            next = i + 1;
         } else if (!t->opens[p[i]] || (p[i] & 0xC0) == 0x80) {
             continue;
         }
         size_t bytes = 0;
-        const rf_added *a = added_at(t, text, i, size, normalized, &bytes);
+        const rf_added *a = added_at(t, text, i, end, normalized, &bytes);
         if (!a) continue;
         *from = i;
-        *to = i + bytes;
-        while (a->lstrip && *from > at) {
-            size_t start = *from - 1;
-            while (start > at && (p[start] & 0xC0) == 0x80) start--;
-            size_t next = start;
-            if (!rf__unicode_white(rf__utf8_get(p, &next))) break;
-            *from = start;
-        }
-        while (a->rstrip && *to < size) {
-            size_t next = *to;
-            if (!rf__unicode_white(rf__utf8_get(p, &next))) break;
-            *to = next;
-        }
+        *to = next = i + bytes;                                    /* a token that does not fit is passed over       */
+        if (!rf__added_fits(a, text, begin, end, *from, *to)) continue;
+        rf__added_extend(a, text, at, end, from, to);
         return a;
     }
+    *from = *to = end;
     return NULL;
 }
 
-/* As in Hugging Face's tokenizers: a single leading blank, which trims_first covers, is kept. */
-bool rf__put_added(const rf_tokenizer *t, rf_encoding *e, const rf_added *a, const char *text, size_t from, size_t to)
+bool rf__put_added(const rf_tokenizer *t, rf_encoding *e, const rf_added *a, size_t first, const char *text,
+                   size_t from, size_t to)
 {
-    const unsigned char *p = (const unsigned char *)text;
-    size_t begin = from, end = to, blanks = 0;
-    for (size_t next = from; t->trims && begin < to && rf__unicode_white(rf__utf8_get(p, &next)); begin = next)
-        blanks++;
-    if (blanks == 1 && !from && t->trims_first) begin = from;
-    while (t->trims && end > begin) {
-        size_t start = end - 1, next;
-        while (start > begin && (p[start] & 0xC0) == 0x80) start--;
-        next = start;
-        if (!rf__unicode_white(rf__utf8_get(p, &next))) break;
-        end = start;
-    }
+    uint32_t begin = (uint32_t)from, end = (uint32_t)to;
     if (!rf__reserve_tokens(e, 1)) return false;
-    rf__put_token(e, a->id, (uint32_t)begin, (uint32_t)end, false);
+    if (t->trims) rf__trim_offsets(t, text, text + from, to - from, e->n == first, &begin, &end);
+    rf__put_token(e, a->id, begin, end, false);
     return true;
 }
 
@@ -178,31 +162,40 @@ bool rf__put_added(const rf_tokenizer *t, rf_encoding *e, const rf_added *a, con
  * them. */
 static bool encode_between(const rf_tokenizer *t, rf_encoding *e, rf_passage p, void *own)
 {
-    const size_t end = p.to;
+    const size_t begin = p.from, end = p.to;
     if (!t->normalized || t->normalizes || p.plain) return t->row->encode(t, e, &p, own);
     for (size_t at = p.from; at < end;) {
         size_t from = end, to = end;
-        const rf_added *a = next_added(t, p.text, at, end, true, &from, &to);
+        const rf_added *a = next_added(t, p.text, begin, at, end, true, &from, &to);
         p.from = at;
         p.to = from;
         if (from > at && !t->row->encode(t, e, &p, own)) return false;
-        if (a && !rf__put_added(t, e, a, p.text, from, to)) return false;
+        if (a && !rf__put_added(t, e, a, p.first, p.text, from, to)) return false;
         at = to;
     }
     return true;
 }
 
-static bool encode_text(const rf_tokenizer *t, rf_encoding *e, const char *text, size_t size,
-                        const rf_sample_options *sample, int flags)
+/* A text and how to encode it. */
+typedef struct job {
+    const rf_tokenizer *t;
+    const rf_sample_options *sample;
+    int flags;
+    rf_error *why;                      /* never NULL                                                                 */
+} job;
+
+static bool encode_text(const job *j, rf_encoding *e, const char *text, size_t size)
 {
+    const rf_tokenizer *t = j->t;
     scratch *s = e->scratch;
-    const bool plain = flags & RF_ENCODE_NO_SPECIALS;
+    const bool plain = j->flags & RF_ENCODE_NO_SPECIALS;
+    const size_t first = e->n;
     for (size_t at = 0; at < size;) {
         size_t from = size, to = size;
-        const rf_added *a = plain ? NULL : next_added(t, text, at, size, false, &from, &to);
-        if (from > at && !encode_between(t, e, (rf_passage){text, at, from, size, plain, sample}, s->own))
-            return false;
-        if (a && !rf__put_added(t, e, a, text, from, to)) return false;
+        const rf_added *a = plain ? NULL : next_added(t, text, 0, at, size, false, &from, &to);
+        const rf_passage p = {text, at, from, size, plain, j->sample, j->why, first};
+        if (from > at && !encode_between(t, e, p, s->own)) return false;
+        if (a && !rf__put_added(t, e, a, first, text, from, to)) return false;
         at = to;
     }
     return true;
@@ -250,54 +243,65 @@ static rf_status check_text(const char *text, size_t size, const char *which, rf
 /* Number of tokens that the template adds. */
 static size_t around_text(const rf_tokenizer *t, bool pair, int flags)
 {
-    if (flags & RF_ENCODE_PLAIN || t->bare) return 0;
-    return (size_t)rf__tokenizer_opens(t) + rf__tokenizer_ends(t) + (pair ? t->middle : 0);
+    const rf_frame *f = &t->frame[pair];
+    size_t n = 0;
+    for (size_t i = 0; i < f->n && !(flags & RF_ENCODE_PLAIN); i++) n += f->part[i].token >= 0;
+    return n;
 }
 
-static bool encode_all(const rf_tokenizer *t, const char *text, size_t size, const char *pair, size_t pair_size,
-                       const rf_sample_options *sample, size_t limit, int flags, rf_encoding *e, size_t *dropped)
+/* Tokens [from, from + n) of an encoding. */
+typedef struct tokens { size_t from, n; } tokens;
+
+/* Puts what the template makes of the texts from `base` on, where the first of them is.  False: no memory. */
+static bool put_frame(const job *j, rf_encoding *e, size_t base, const tokens text[2], bool pair)
 {
-    const bool frame = !(flags & RF_ENCODE_PLAIN) && !t->bare;
-    const size_t base = e->n, around = around_text(t, pair != NULL, flags);
-    if (!scratch_for(e, t) || !rf__reserve_tokens(e, 2)) return false;
-    if (frame && rf__tokenizer_opens(t)) rf__put_token(e, t->special[RF_CLS], 0, 0, true);
-    const size_t a = e->n;
-    if (!encode_text(t, e, text, size, sample, flags)) return false;
-    size_t na = e->n - a, nb = 0;
-    const size_t b = e->n;
-    if (pair) {
-        if (!encode_text(t, e, pair, pair_size, sample, flags)) return false;
-        nb = e->n - b;
+    const rf_frame *f = &j->t->frame[pair];
+    const size_t begin = e->n;
+    size_t types = base;
+    for (size_t i = 0; i < f->n; i++) {
+        const rf_frame_part *p = &f->part[i];
+        if (p->token >= 0 && j->flags & RF_ENCODE_PLAIN) continue;
+        const tokens *of = p->token >= 0 ? NULL : &text[p->token == RF_FRAME_B];
+        const size_t n = of ? of->n : 1;
+        if (!rf__reserve_tokens(e, n)) return false;
+        if (of) move(e, e->n, of->from, n), e->n += n;
+        else rf__put_token(e, p->token, 0, 0, true);
+        for (size_t k = 0; k < n; k++) e->type[types++] = j->t->one_type ? 0 : p->type;
     }
-    const size_t all = na + nb;
-    if (limit) {
-        if (pair) longest_first(&na, &nb, limit - around, t->slow);
-        else if (na > limit - around) na = limit - around;
-    }
-    *dropped = all - na - nb;
-    if (!rf__reserve_tokens(e, around)) return false;
-    const size_t middle = frame && pair ? t->middle : 0;
-    move(e, a + na + middle, b, nb);
-    e->n = a + na;
-    for (size_t i = 0; i < middle; i++) rf__put_token(e, t->special[RF_SEP], 0, 0, true);
-    const size_t second = e->n;
-    e->n += nb;
-    if (frame && rf__tokenizer_ends(t)) rf__put_token(e, t->special[RF_SEP], 0, 0, true);
-    for (size_t i = base; i < e->n; i++) e->type[i] = pair && i >= second && !t->one_type;
+    const size_t n = e->n - begin;
+    move(e, base, begin, n);
+    e->n = base + n;
     return true;
+}
+
+static bool encode_all(const job *j, const char *text, size_t size, const char *pair, size_t pair_size, size_t limit,
+                       rf_encoding *e, size_t *dropped)
+{
+    const size_t base = e->n, around = around_text(j->t, pair != NULL, j->flags);
+    if (!scratch_for(e, j->t) || !encode_text(j, e, text, size)) return false;
+    tokens of[2] = {{base, e->n - base}, {e->n, 0}};
+    if (pair && !encode_text(j, e, pair, pair_size)) return false;
+    of[1].n = e->n - of[1].from;
+    const size_t all = of[0].n + of[1].n;
+    if (limit) {
+        if (pair) longest_first(&of[0].n, &of[1].n, limit - around, j->t->slow);
+        else if (of[0].n > limit - around) of[0].n = limit - around;
+    }
+    *dropped = all - of[0].n - of[1].n;
+    return put_frame(j, e, base, of, pair != NULL);
 }
 
 /* A pair that a chat template places in one text.  If it is too long, its end is kept: the template's words after the
  * last text, as in sentence-transformers.  Its tokens have no place in the two texts. */
-static bool encode_conversation(const rf_tokenizer *t, const char *text, size_t size, size_t end, size_t limit,
-                                rf_encoding *e, size_t *dropped)
+static bool encode_conversation(const job *j, const char *text, size_t size, size_t end, size_t limit, rf_encoding *e,
+                                size_t *dropped)
 {
     const size_t base = e->n;
-    if (!scratch_for(e, t) || !encode_text(t, e, text, size, NULL, 0)) return false;
+    if (!scratch_for(e, j->t) || !encode_text(j, e, text, size)) return false;
     const size_t whole = e->n;
     size_t n = whole - base;
     if (limit && n > limit) {
-        if (!encode_text(t, e, text + size - end, end, NULL, 0)) return false;
+        if (!encode_text(j, e, text + size - end, end)) return false;
         const size_t last = e->n - whole < limit ? e->n - whole : limit;
         move(e, base + limit - last, e->n - last, last);
         n = limit;
@@ -308,10 +312,19 @@ static bool encode_conversation(const rf_tokenizer *t, const char *text, size_t 
     return true;
 }
 
-static rf_status encode_as_conversation(const rf_tokenizer *t, const char *query, size_t query_size, const char *pair,
-                                        size_t pair_size, size_t limit, int flags, rf_encoding *e, size_t *dropped,
-                                        rf_error *why)
+/* What was not encoded, because of the reason in j->why or for lack of memory. */
+static rf_status not_encoded(const job *j, size_t size)
 {
+    if (j->why->code) return j->why->code;
+    return rf_fail(j->why, RF_ENOMEM, "encode: out of memory for %zu bytes of text", size);
+}
+
+static rf_status encode_as_conversation(const job *j, const char *query, size_t query_size, const char *pair,
+                                        size_t pair_size, size_t limit, rf_encoding *e, size_t *dropped)
+{
+    const rf_tokenizer *t = j->t;
+    const int flags = j->flags;
+    rf_error *why = j->why;
     char *text;
     size_t size, end, cut = 0;
     if (flags & (RF_ENCODE_PLAIN | RF_ENCODE_NO_SPECIALS))
@@ -324,8 +337,7 @@ static rf_status encode_as_conversation(const rf_tokenizer *t, const char *query
     const size_t before = e->n;
     if (size > UINT32_MAX) status = rf_fail(why, RF_ERANGE, "encode: the pair: expected at most %u bytes, got %zu",
                                             UINT32_MAX, size);
-    else if (!encode_conversation(t, text, size, end, limit, e, &cut))
-        status = rf_fail(why, RF_ENOMEM, "encode: out of memory for %zu bytes of text", size);
+    else if (!encode_conversation(j, text, size, end, limit, e, &cut)) status = not_encoded(j, size);
     rf__free(t->ctx, text);
     if (status) e->n = before;
     else if (dropped) *dropped = cut;
@@ -336,11 +348,13 @@ static rf_status encode(const rf_tokenizer *t, const char *text, size_t size, co
                         const rf_sample_options *sample, size_t limit, int flags, rf_encoding *e, size_t *dropped,
                         rf_error *why)
 {
+    rf_error own = {0};
+    const job j = {t, sample, flags, why ? why : &own};
     rf_status status = check_text(text, size, "text", why);
     if (!status && pair) status = check_text(pair, pair_size, "second text", why);
     if (status) return status;
     if (pair && t->conversation)
-        return encode_as_conversation(t, text, size, pair, pair_size, limit, flags, e, dropped, why);
+        return encode_as_conversation(&j, text, size, pair, pair_size, limit, e, dropped);
     const size_t around = around_text(t, pair != NULL, flags);
     if (pair && t->no_pairs && !(flags & RF_ENCODE_PLAIN))
         return rf_fail(why, RF_EUNSUPPORTED, "encode: the tokenizer's template of two texts is not supported");
@@ -350,10 +364,8 @@ static rf_status encode(const rf_tokenizer *t, const char *text, size_t size, co
     if (!(flags & RF_ENCODE_APPEND)) e->n = 0;
     const size_t before = e->n;
     size_t cut = 0;
-    if (!encode_all(t, text, size, pair, pair_size, sample, limit, flags, e, &cut)) {
-        e->n = before;
-        return rf_fail(why, RF_ENOMEM, "encode: out of memory for %zu bytes of text", size);
-    }
+    j.why->code = RF_OK;
+    if (!encode_all(&j, text, size, pair, pair_size, limit, e, &cut)) return e->n = before, not_encoded(&j, size);
     if (dropped) *dropped = cut;
     return RF_OK;
 }

@@ -100,9 +100,10 @@ static rf_status unknown_class(const rf_tokenizer_folder *f, const char *path)
 static rf_status row_of_json(rf_tokenizer_folder *f, const rf_tokenizer_row **row)
 {
     const rf_status status = rf__folder_json(f, RF_FILE_TOKENIZER, f->fast_path, &f->fast);
-    const char *type = json_string_value(json_object_get(json_object_get(f->fast, "model"), "type"));
-    for (const rf_tokenizer_row *const *r = rf__tokenizer_rows; *r && type; r++)
-        if ((*r)->model && !strcmp((*r)->model, type)) *row = *r;
+    const char *kind = rf__model_kind(json_object_get(f->fast, "model"));
+    for (const rf_tokenizer_row *const *r = rf__tokenizer_rows; *r && kind; r++)
+        if ((*r)->model && !strcmp((*r)->model, kind)) *row = *r;
+    if (kind && !strcmp(kind, "WordPiece") && rf__wordpiece_fits(f)) *row = rf__tokenizer_rows[0];
     return status;
 }
 
@@ -254,6 +255,11 @@ rf_status rf__folder_add(rf_tokenizer_folder *f, const char *path, rf_added a)
     return RF_OK;
 }
 
+rf_status rf__folder_add_new(rf_tokenizer_folder *f, const char *path, rf_added a)
+{
+    return added_as(f, a.text) ? RF_OK : rf__folder_add(f, path, a);
+}
+
 /* One added token: `x` is an object with content, lstrip, rstrip, special, single_word, normalized. */
 rf_status rf__folder_added(rf_tokenizer_folder *f, const char *path, const json_t *x, int64_t id)
 {
@@ -269,11 +275,9 @@ rf_status rf__folder_added(rf_tokenizer_folder *f, const char *path, const json_
     if (!status) status = rf__folder_flag(f, path, x, "rstrip", 0, &rstrip);
     if (!status) status = rf__folder_flag(f, path, x, "special", 0, &special);
     if (status) return status;
-    if (single)
-        return rf_fail(f->why, RF_EUNSUPPORTED, "%s: added token %.40s: single_word is not supported", path, text);
     return rf__folder_add(f, path, (rf_added){.text = text, .size = strlen(text), .id = (int32_t)id,
                                               .special = special != 0, .lstrip = lstrip != 0, .rstrip = rstrip != 0,
-                                              .normalized = normal != 0});
+                                              .single = single != 0, .normalized = normal != 0});
 }
 
 rf_status rf__folder_decoder(rf_tokenizer_folder *f)

@@ -129,7 +129,7 @@ static void list_openers(rf_tokenizer *t)
     int openers = 0;
     for (size_t i = 0; i < t->added_n; i++) {
         const unsigned char first = (unsigned char)t->added[i].text[0];
-        if (t->normalized && t->added[i].normalized) continue;
+        if (t->added[i].hidden || (t->normalized && t->added[i].normalized)) continue;
         t->opens[first] = 1;
         if (!may_fold(t, &t->added[i])) continue;
         t->fold = true;
@@ -153,6 +153,24 @@ rf_tokenizer *rf__tokenizer_alloc(const rf_ctx *ctx, const rf_tokenizer_row *row
     return t;
 }
 
+static void put_part(rf_frame *f, int32_t token, int32_t type)
+{
+    f->part[f->n++] = (rf_frame_part){token, type};
+}
+
+/* The templates of BERT and its relatives: [CLS] A [SEP] and [CLS] A [SEP] B [SEP]. */
+static void make_frames(rf_tokenizer *t, size_t middle)
+{
+    for (int pair = 0; pair < 2; pair++) {
+        rf_frame *f = &t->frame[pair];
+        if (rf__tokenizer_opens(t)) put_part(f, t->special[RF_CLS], 0);
+        put_part(f, RF_FRAME_A, 0);
+        for (size_t i = 0; i < middle && pair && !t->bare; i++) put_part(f, t->special[RF_SEP], 0);
+        if (pair) put_part(f, RF_FRAME_B, 1);
+        if (rf__tokenizer_ends(t)) put_part(f, t->special[RF_SEP], pair);
+    }
+}
+
 rf_status rf__tokenizer_begin(rf_tokenizer *t, const rf_tokenizer_parts *parts, rf_error *why)
 {
     rf__added_resolve(parts->added, parts->added_n, t->n, find_in_row, t);
@@ -165,7 +183,8 @@ rf_status rf__tokenizer_begin(rf_tokenizer *t, const rf_tokenizer_parts *parts, 
     t->trims = parts->trims;
     t->trims_first = parts->trims_first;
     t->no_pairs = parts->no_pairs;
-    t->middle = (parts->ends_alone ? 0 : 1) + parts->more_middle;
+    memcpy(t->frame, parts->frame, sizeof t->frame);
+    if (!t->frame[0].n) make_frames(t, (parts->ends_alone ? 0 : 1) + parts->more_middle);
     t->added = rf__calloc(t->ctx, parts->added_n + RF_SPECIALS, sizeof *t->added);
     if (!t->added) return no_memory(why);
     for (int i = 0; i < RF_SPECIALS && !parts->hidden && !status; i++)
@@ -181,16 +200,14 @@ rf_status rf__tokenizer_begin(rf_tokenizer *t, const rf_tokenizer_parts *parts, 
 rf_status rf__tokenizer_follow(rf_tokenizer *t, int32_t own, const char *name, rf_error *why)
 {
     t->n = own;
-    for (size_t i = 0; i < t->added_n; i++) t->n += t->added[i].id >= own;
     for (size_t i = 0; i < t->added_n; i++) {
         const rf_added *a = &t->added[i];
-        if (a->id < own ? t->row->id(t, a->text) != a->id : a->id >= t->n)
-            return rf_fail(why, RF_EDATA, "%s: the added token %.40s: expected an id from %d on, got %d", name, a->text,
-                           (int)own, (int)a->id);
-        for (size_t k = 0; k < i; k++)
-            if (t->added[k].id == a->id && a->id >= own)
-                return rf_fail(why, RF_EDATA, "%s: id %d belongs to %.40s and %.40s", name, (int)a->id,
-                               t->added[k].text, a->text);
+        const char *other = a->id < own ? t->row->token(t, a->id) : NULL;
+        for (size_t k = 0; k < i && !other; k++)
+            if (t->added[k].id == a->id) other = t->added[k].text;
+        if (other && strcmp(other, a->text) != 0)
+            return rf_fail(why, RF_EDATA, "%s: id %d belongs to %.40s and %.40s", name, (int)a->id, other, a->text);
+        if (a->id >= t->n) t->n = a->id + 1;
     }
     return RF_OK;
 }

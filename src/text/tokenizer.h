@@ -29,6 +29,8 @@ typedef struct rf_added {
     size_t size;
     int32_t id;                         /* RF_ADDED_OPEN: its id in the vocabulary, or the next free one              */
     bool special, lstrip, rstrip;
+    bool hidden;                        /* not matched in text                                                        */
+    bool single;                        /* only where it has no letter or digit next to it (single_word)              */
     bool normalized;                    /* matched in normalized text, where it has the form `key`                    */
     char *key;
     size_t key_size;
@@ -59,8 +61,14 @@ typedef struct rf_tokenizer_training {
 
 rf_status rf__training_text(const char *text, size_t size, rf_error *why);        /* RF_EDATA: not UTF-8              */
 
-/* ---- what a row is --------------------------------------------------------------------------------------------- */
+/* ---- what is put around texts ------------------------------------------------------------------------------------ */
 
+/* A template: special tokens by id, the text (A), and that of its pair (B), each with a type. */
+enum { RF_FRAME_A = -1, RF_FRAME_B = -2, RF_FRAME_PARTS = 64 };
+typedef struct rf_frame_part { int32_t token, type; } rf_frame_part;
+typedef struct rf_frame { rf_frame_part part[RF_FRAME_PARTS]; size_t n; } rf_frame;
+
+/* ---- what a row is --------------------------------------------------------------------------------------------- */
 
 /* What all tokenizers share; the struct of a row begins with it. */
 struct rf_tokenizer {
@@ -73,11 +81,11 @@ struct rf_tokenizer {
     rf_added *added;
     size_t added_n;
     bool invented;                      /* the files do not name all five special tokens                              */
+    rf_frame frame[2];                  /* of a text, and of a pair                                                   */
     bool bare;                          /* no [CLS] and [SEP] around a text                                           */
     bool ends_alone;                    /* [SEP] after everything, nothing before it                                  */
     bool open_end;                      /* [CLS] before everything, nothing after it                                  */
-    bool one_type, no_pairs;            /* both texts of a pair have type 0; or no pairs                              */
-    size_t middle;                      /* [SEP] between the texts of a pair                                          */
+    bool one_type, no_pairs;            /* all types are 0; or no pairs                                               */
     bool trims;                         /* offsets of added tokens exclude white space at their ends (trim_offsets) */
     bool trims_first;                   /* except a single blank at the beginning of a text (add_prefix_space)        */
     bool slow;                          /* if a pair is truncated to half each, the first text gets the odd token     */
@@ -103,6 +111,8 @@ typedef struct rf_passage {
     size_t from, to, size;
     bool plain;
     const rf_sample_options *sample;    /* NULL: the likeliest segmentation                                           */
+    rf_error *why;                      /* a reason other than memory for which it cannot be encoded                  */
+    size_t first;                       /* the first token of the text in the encoding                                */
 } rf_passage;
 
 /* A hook may be NULL only if its comment says so. */
@@ -131,7 +141,7 @@ struct rf_tokenizer_row {
     void (*clear)(rf_tokenizer *t);     /* frees its own memory, even if it is incomplete; or NULL                    */
 
     /* Appends a passage's tokens (rf__reserve_tokens, rf__put_token): start and end are bytes of the text and do not
-     * split a character.  `scratch` comes from the hook `scratch`.  False: no memory. */
+     * split a character.  `scratch` comes from the hook `scratch`.  False: no memory, or a reason in p->why. */
     bool (*encode)(const rf_tokenizer *t, rf_encoding *e, const rf_passage *p, void *scratch);
     bool samples;                       /* it supports a passage's `sample`                                           */
     /* The normalized form of a scalar, 0 to RF_NORMAL_MOST scalars; NULL: added tokens with `normalized` are
@@ -165,6 +175,7 @@ typedef struct rf_tokenizer_parts {
     rf_added *added;                    /* tokens besides the five, or the five again                                 */
     size_t added_n;
     bool lacks;                         /* a special token without a name does not exist                              */
+    rf_frame frame[2];                  /* that of a text is not empty: the templates, instead of what follows        */
     bool bare, hidden;                  /* no template; special tokens are not matched in raw text                    */
     bool ends_alone;                    /* [SEP] after everything, nothing before it                                  */
     bool open_end, one_type, no_pairs;  /* as in rf_tokenizer                                                         */
@@ -182,8 +193,8 @@ void rf__added_resolve(rf_added *added, size_t n, int32_t own, int32_t (*find)(c
 rf_tokenizer *rf__tokenizer_alloc(const rf_ctx *ctx, const rf_tokenizer_row *row, rf_error *why);
 /* Sets names, special tokens and added tokens, once the row's `id` and `n` work.  On failure call rf_tokenizer_free. */
 rf_status rf__tokenizer_begin(rf_tokenizer *t, const rf_tokenizer_parts *parts, rf_error *why);
-/* After that, for a row whose own ids are 0 .. own - 1: added tokens have the same name as one of them or follow them,
- * and t->n becomes the total number.  RF_EDATA: an id that is taken, or a gap. */
+/* After that, for a row whose own ids are 0 .. own - 1: t->n becomes the number of ids.  RF_EDATA: an added token has
+ * the id of another one. */
 rf_status rf__tokenizer_follow(rf_tokenizer *t, int32_t own, const char *name, rf_error *why);
 
 /* ---- reading and writing a folder ------------------------------------------------------------------------------ */
@@ -212,7 +223,13 @@ rf_status rf__folder_flag(rf_tokenizer_folder *f, const char *path, const json_t
 /* Whether the folder names a class that is for one model, not for any tokenizer.json. */
 bool rf__folder_class_rules(const rf_tokenizer_folder *f);
 int64_t rf__whole_number(const json_t *x);                            /* 0 .. RF_TOKENIZER_FILE, or -1                */
+/* "BPE", "WordPiece", "WordLevel" or "Unigram": what the member "model" of a tokenizer.json is, from its type or, in
+ * old files, from its members; NULL: none of them. */
+const char *rf__model_kind(const json_t *model);
+/* Whether f->fast is BERT's pipeline, which the row of WordPiece has. */
+bool rf__wordpiece_fits(const rf_tokenizer_folder *f);
 rf_status rf__folder_add(rf_tokenizer_folder *f, const char *path, rf_added a);
+rf_status rf__folder_add_new(rf_tokenizer_folder *f, const char *path, rf_added a);     /* unless the text has one   */
 /* One added token: `x` is an object with content, lstrip, rstrip, special, single_word, normalized. */
 rf_status rf__folder_added(rf_tokenizer_folder *f, const char *path, const json_t *x, int64_t id);
 rf_status rf__folder_decoder(rf_tokenizer_folder *f);     /* added_tokens_decoder, which overrides tokenizer.json */
@@ -251,8 +268,19 @@ static inline bool rf__reserve_tokens(rf_encoding *e, size_t more)
     return e->n + more <= e->capacity || rf__grow_tokens(e, more);
 }
 
-/* An added token at bytes [from, to) of the text.  False: no memory. */
-bool rf__put_added(const rf_tokenizer *t, rf_encoding *e, const rf_added *a, const char *text, size_t from, size_t to);
+/* Whether an added token at bytes [from, to) of the passage [begin, end) may be there (single_word); and its place with
+ * the white space that it absorbs, from byte `low` on. */
+bool rf__added_fits(const rf_added *a, const char *text, size_t begin, size_t end, size_t from, size_t to);
+void rf__added_extend(const rf_added *a, const char *text, size_t low, size_t end, size_t *from, size_t *to);
+
+/* trim_offsets of a token at bytes [*from, *to) of the text: excludes as many characters as the token, whose name is
+ * `name`, has blanks at its ends.  `first`: of the text. */
+void rf__trim_offsets(const rf_tokenizer *t, const char *text, const char *name, size_t size, bool first,
+                      uint32_t *from, uint32_t *to);
+
+/* An added token at bytes [from, to) of the text; token `first` is the text's first one.  False: no memory. */
+bool rf__put_added(const rf_tokenizer *t, rf_encoding *e, const rf_added *a, size_t first, const char *text,
+                   size_t from, size_t to);
 
 static inline void rf__put_token(rf_encoding *e, int32_t id, uint32_t start, uint32_t end, bool added)
 {

@@ -112,7 +112,6 @@ static void bad_settings_are_refused(void **state)
         {"{\"added_tokens_decoder\":{\"x\":{\"content\":\"a\"}}}", RF_EDATA, "added_tokens_decoder"},
         {"{\"added_tokens_decoder\":{\"5\":{\"content\":\"e\"}}}", RF_EDATA,
          "the added token e: expected its id 9 of the vocabulary, got 5"},
-        {"{\"added_tokens_decoder\":{\"5\":{\"content\":\"a\",\"single_word\":true}}}", RF_EUNSUPPORTED, "single_word"},
         {"{\"roformer_rules\":\"python\",\"do_basic_tokenize\":false}", RF_EUNSUPPORTED, "do_basic_tokenize"},
     };
     for (size_t i = 0; i < RF_COUNT(bad); i++) {
@@ -166,28 +165,12 @@ static void other_parts_are_refused_by_name(void **state)
     (void)state;
     static const struct { const char *from, *to, *part; rf_status status;
     } bad[] = {
-        {"BertNormalizer", "Lowercase", "normalizer: expected BertNormalizer, got Lowercase", RF_EUNSUPPORTED},
-        {"BertPreTokenizer", "Whitespace", "pre_tokenizer: expected BertPreTokenizer, got Whitespace", RF_EUNSUPPORTED},
-        {"WordPiece", "WordLevel", "model: expected WordPiece, got WordLevel", RF_EUNSUPPORTED},
-        {"\"##\"", "\"@@\"", "@@", RF_EUNSUPPORTED},
-        {"\"clean_text\":true", "\"clean_text\":false", "clean_text", RF_EUNSUPPORTED},
         {"\"A\":9", "\"A\":-9", "token A", RF_EDATA},
         {"\"A\":9", "\"A\":5", "id 5", RF_EDATA},
         {"\"A\":9", "\"A\":99999999", "token A", RF_EDATA},
         {"\"A\":9", "\"A\":9.5", "token A", RF_EDATA},
         {"\"A\":9", "\"A\\n\":9", "line break", RF_EUNSUPPORTED},
         {"\"id\":10", "\"id\":9", "id 9", RF_EDATA},
-        {":100,", ":0,", "max_input_chars_per_word", RF_EDATA},
-        {"\"type\":\"WordPiece\",", "", "without type", RF_EUNSUPPORTED},
-        {"{\"normalizer\"", "{\"decoder\":{\"type\":\"ByteLevel\"},\"normalizer\"",
-         "decoder: expected WordPiece, got ByteLevel", RF_EUNSUPPORTED},
-        {"{\"normalizer\"", "{\"decoder\":{\"type\":\"WordPiece\",\"prefix\":\"@@\"},\"normalizer\"",
-         "decoder: prefix: expected ##, got @@", RF_EUNSUPPORTED},
-        {"{\"normalizer\"", "{\"post_processor\":{\"type\":\"ByteLevel\"},\"normalizer\"", "ByteLevel",
-         RF_EUNSUPPORTED},
-        {"{\"normalizer\"",
-         "{\"post_processor\":{\"type\":\"TemplateProcessing\",\"single\":[],\"pair\":[]},\"normalizer\"", "template",
-         RF_EUNSUPPORTED},
     };
     for (size_t i = 0; i < RF_COUNT(bad); i++) {
         const char *folder = t_folder();

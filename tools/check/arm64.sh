@@ -29,7 +29,7 @@ END
     : > "$here/apt/state/status"
     export APT_CONFIG="$here/apt/conf"
     apt-get update > "$here/log" 2>&1 || fail "apt-get update"
-    (cd "$here/apt" && apt-get download libjansson-dev libjansson4 libutf8proc-dev libutf8proc2 libzstd-dev libzstd1 zlib1g-dev zlib1g \
+    (cd "$here/apt" && apt-get download libjansson-dev libjansson4 libutf8proc-dev libutf8proc2 libonig-dev libonig5 libzstd-dev libzstd1 zlib1g-dev zlib1g \
         libxxhash-dev libcrypt1 > ../log 2>&1) || fail "apt-get download"
     for package in "$here"/apt/*.deb; do dpkg-deb -x "$package" "$root"; done
     touch "$root/complete"

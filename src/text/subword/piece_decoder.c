@@ -1,6 +1,6 @@
 /* piece_decoder.c — tokens to text as the decoder of a tokenizer.json says.
  *
- *     tokens -> Replace, Strip, Metaspace: each string by itself
+ *     tokens -> Replace, Strip, Metaspace, WordPiece, BPEDecoder, CTC: each string by itself
  *            -> ByteFallback: a run of <0x41> ... becomes one string; Fuse, ByteLevel: all strings become one
  *            -> text: the strings in order; without a decoder, with blanks between them
  *
@@ -43,7 +43,7 @@ static bool put_replaced(rf__piece_list *out, const char *text, size_t size, con
 {
     const size_t n = strlen(from), m = strlen(to);
     for (size_t i = 0; i < size;) {
-        const bool here = size - i >= n && !memcmp(text + i, from, n);
+        const bool here = n && size - i >= n && !memcmp(text + i, from, n);
         if (!(here ? append(out, to, m) : append(out, text + i, 1))) return false;
         i += here ? n : 1;
     }
@@ -67,8 +67,69 @@ static bool strip(const rf__decoder_step *s, const rf__piece_list *in, rf__piece
     for (size_t i = 0, size; i < in->n && good; i++) {
         const char *text = string_at(in, i, &size);
         for (int64_t k = 0; k < s->most && size >= one && !memcmp(text, s->from, one); k++) text += one, size -= one;
+        for (int64_t k = 0; k < s->last && size >= one && !memcmp(text + size - one, s->from, one); k++) size -= one;
         good = append(out, text, size) && end_string(out);
     }
+    return good;
+}
+
+/* The string that begins at byte `from` of `out` without blanks before punctuation. */
+static void clean_up(rf__piece_list *out, size_t from)
+{
+    static const rf_change change[] = {
+        {" .", "."},     {" ?", "?"},   {" !", "!"},           {" ,", ","},   {" ' ", "'"},  {" n't", "n't"},
+        {" 'm", "'m"}, {" do not", " don't"}, {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"}};
+    out->text.n = from + rf__replace_all(out->text.at + from, out->text.n - from, change, RF_COUNT(change));
+}
+
+/* A blank before each string except the first and those with the prefix, which is removed. */
+static bool wordpiece(const rf__decoder_step *s, const rf__piece_list *in, rf__piece_list *out)
+{
+    const size_t prefix = strlen(s->from);
+    bool good = true;
+    for (size_t i = 0, size; i < in->n && good; i++) {
+        const char *text = string_at(in, i, &size);
+        const size_t from = out->text.n;
+        const bool goes_on = size >= prefix && !memcmp(text, s->from, prefix);
+        if (i && goes_on) text += prefix, size -= prefix;
+        good = (!i || goes_on || append(out, " ", 1)) && append(out, text, size);
+        if (good && s->cleans) clean_up(out, from);
+        good = good && end_string(out);
+    }
+    return good;
+}
+
+/* The suffix becomes a blank, and nothing in the last string. */
+static bool bpe(const rf__decoder_step *s, const rf__piece_list *in, rf__piece_list *out)
+{
+    bool good = true;
+    for (size_t i = 0, size; i < in->n && good; i++) {
+        const char *text = string_at(in, i, &size);
+        good = put_replaced(out, text, size, s->from, i + 1 < in->n ? " " : "") && end_string(out);
+    }
+    return good;
+}
+
+/* Of equal strings in a row one is kept, without padding; if cleaned up, delimiters become blanks. */
+static bool ctc(const rf__decoder_step *s, const rf__piece_list *in, rf__piece_list *out)
+{
+    rf__growing one = {.ctx = in->text.ctx};
+    bool good = true;
+    for (size_t i = 0, size, before; i < in->n && good; i++) {
+        const char *text = string_at(in, i, &size), *last = i ? string_at(in, i - 1, &before) : NULL;
+        const size_t from = out->text.n;
+        if (last && before == size && !memcmp(last, text, size)) continue;
+        good = append(out, "", 0) && put_replaced(out, text, size, s->from, "");
+        if (good && s->cleans) {
+            clean_up(out, from);
+            one.n = 0;
+            good = rf__subwords_append(&one, out->text.at + from, out->text.n - from);
+            out->text.n = from;
+            good = good && put_replaced(out, one.at, one.n, s->to, " ");
+        }
+        if (good && out->text.n > from) good = end_string(out);
+    }
+    rf__free(in->text.ctx, one.at);
     return good;
 }
 
@@ -156,6 +217,22 @@ static bool join(const rf__piece_decoder *d, const rf__piece_list *in, rf__growi
     return good;
 }
 
+/* As tokenizers has it: an added token that is matched in normalized text is shown in its normalized form, which is
+ * no special token any more. */
+static const char *shown_token(const rf_tokenizer *t, int32_t id)
+{
+    for (size_t i = 0; i < t->added_n; i++)
+        if (t->added[i].id == id && t->added[i].key) return t->added[i].key;
+    return rf_tokenizer_token(t, id);
+}
+
+static bool names_special(const rf_tokenizer *t, const char *token)
+{
+    for (size_t i = 0; i < t->added_n; i++)
+        if (t->added[i].special && !strcmp(t->added[i].text, token)) return true;
+    return false;
+}
+
 static void empty_list(rf__piece_list *l) { l->n = l->text.n = 0; }
 
 char *rf__piece_decoder_run(const rf__piece_decoder *d, const rf_tokenizer *t, const int32_t id[], size_t n, bool skip,
@@ -165,8 +242,8 @@ char *rf__piece_decoder_run(const rf__piece_decoder *d, const rf_tokenizer *t, c
     rf__growing text = {.ctx = t->ctx};
     bool good = append(in, "", 0) && append(out, "", 0);
     for (size_t i = 0; i < n && good; i++) {
-        const char *token = rf_tokenizer_token(t, id[i]);
-        if (token && !(skip && rf_tokenizer_is_special(t, id[i])))
+        const char *token = shown_token(t, id[i]);
+        if (token && !(skip && names_special(t, token)))
             good = append(in, token, strlen(token)) && end_string(in);
     }
     for (size_t i = 0; i < d->steps && in->n && good; i++) {
@@ -207,8 +284,9 @@ static rf_status read_strip(rf__decoder_step *s, const json_t *x, members *m, co
 {
     m->from = json_string_value(json_object_get(x, "content"));
     s->most = rf__whole_number(json_object_get(x, "start"));
+    s->last = rf__whole_number(json_object_get(x, "stop"));
     if (!m->from || !*m->from) return unsupported(path, "Strip: content", "a character", NULL, why);
-    if (rf__whole_number(json_object_get(x, "stop")) != 0) return unsupported(path, "Strip: stop", "0", NULL, why);
+    if (s->last < 0) return unsupported(path, "Strip: stop", "a number from 0 on", NULL, why);
     return s->most >= 0 ? RF_OK : unsupported(path, "Strip: start", "a number from 0 on", NULL, why);
 }
 
@@ -222,12 +300,37 @@ static rf_status read_metaspace(rf__decoder_step *s, const json_t *x, members *m
     return m->from && *m->from ? RF_OK : unsupported(path, "Metaspace: replacement", "a character", NULL, why);
 }
 
+static rf_status read_wordpiece(rf__decoder_step *s, const json_t *x, members *m, const char *path, rf_error *why)
+{
+    m->from = json_string_value(json_object_get(x, "prefix"));
+    s->cleans = json_is_true(json_object_get(x, "cleanup"));
+    return m->from ? RF_OK : unsupported(path, "WordPiece: prefix", "a string", NULL, why);
+}
+
+static rf_status read_bpe(rf__decoder_step *s, const json_t *x, members *m, const char *path, rf_error *why)
+{
+    (void)s;
+    m->from = json_string_value(json_object_get(x, "suffix"));
+    if (m->from && *m->from) return RF_OK;
+    return unsupported(path, "BPEDecoder: suffix", "a string that is not empty", NULL, why);
+}
+
+static rf_status read_ctc(rf__decoder_step *s, const json_t *x, members *m, const char *path, rf_error *why)
+{
+    m->from = json_string_value(json_object_get(x, "pad_token"));
+    m->to = json_string_value(json_object_get(x, "word_delimiter_token"));
+    s->cleans = json_is_true(json_object_get(x, "cleanup"));
+    if (m->from && *m->from && m->to && *m->to) return RF_OK;
+    return unsupported(path, "CTC: pad_token, word_delimiter_token", "strings that are not empty", NULL, why);
+}
+
 static const struct step_type {
     const char *name;
     rf__decoder_do *go;
     rf_status (*read)(rf__decoder_step *s, const json_t *x, members *m, const char *path, rf_error *why);
 } step_types[] = {
     {"Replace", replace, read_replace}, {"Strip", strip, read_strip}, {"Metaspace", replace, read_metaspace},
+    {"WordPiece", wordpiece, read_wordpiece}, {"BPEDecoder", bpe, read_bpe}, {"CTC", ctc, read_ctc},
     {"Fuse", fuse, NULL}, {"ByteFallback", byte_fallback, NULL}, {"ByteLevel", byte_level, NULL},
 };
 
@@ -243,10 +346,10 @@ static rf_status read_step(rf__piece_decoder *d, const json_t *x, const char *pa
     const char *name = json_string_value(json_object_get(x, "type"));
     const struct step_type *type = find_step(name);
     members m = {"", ""};
-    if (d->steps == RF_DECODER_STEPS) return unsupported(path, "Sequence", "at most 8 steps", "more", why);
+    if (d->steps == RF_DECODER_STEPS) return unsupported(path, "Sequence", "at most 32 steps", "more", why);
     if (!type)
-        return unsupported(path, "type", "ByteLevel, Metaspace, Replace, Strip, ByteFallback, Fuse or a Sequence of "
-                           "them", name, why);
+        return unsupported(path, "type", "ByteLevel, Metaspace, WordPiece, BPEDecoder, CTC, Replace, Strip, "
+                           "ByteFallback, Fuse or a Sequence of them", name, why);
     rf__decoder_step *s = &d->step[d->steps];
     s->go = type->go;
     const rf_status status = type->read ? type->read(s, x, &m, path, why) : RF_OK;
@@ -257,20 +360,24 @@ static rf_status read_step(rf__piece_decoder *d, const json_t *x, const char *pa
     return s->from && s->to ? RF_OK : rf_fail(why, RF_ENOMEM, "%s: out of memory for its decoder", path);
 }
 
-rf_status rf__piece_decoder_read(rf__piece_decoder *d, const rf_ctx *ctx, const json_t *part, const char *path,
-                                 rf_error *why)
+static rf_status read_steps(rf__piece_decoder *d, const json_t *part, int depth, const char *path, rf_error *why)
 {
     const char *type = json_string_value(json_object_get(part, "type"));
     size_t i;
     json_t *x;
     rf_status status = RF_OK;
+    if (!type || strcmp(type, "Sequence") != 0 || depth == 8) return read_step(d, part, path, why);
+    json_array_foreach(json_object_get(part, "decoders"), i, x)
+        if (!status) status = read_steps(d, x, depth + 1, path, why);
+    return status;
+}
+
+rf_status rf__piece_decoder_read(rf__piece_decoder *d, const rf_ctx *ctx, const json_t *part, const char *path,
+                                 rf_error *why)
+{
     d->ctx = ctx;
     d->given = part && !json_is_null(part);
-    if (!d->given) return RF_OK;
-    if (!type || strcmp(type, "Sequence") != 0) return read_step(d, part, path, why);
-    json_array_foreach(json_object_get(part, "decoders"), i, x)
-        if (!status) status = read_step(d, x, path, why);
-    return status;
+    return d->given ? read_steps(d, part, 0, path, why) : RF_OK;
 }
 
 void rf__piece_decoder_clear(rf__piece_decoder *d)

@@ -4,7 +4,7 @@
 
 #include "text/tokenizer.h"
 
-enum { RF_DECODER_STEPS = 8 };
+enum { RF_DECODER_STEPS = 32 };
 
 typedef struct rf__piece_list rf__piece_list;
 typedef struct rf__decoder_step rf__decoder_step;
@@ -12,8 +12,10 @@ typedef bool rf__decoder_do(const rf__decoder_step *s, const rf__piece_list *in,
 
 struct rf__decoder_step {
     rf__decoder_do *go;
-    char *from, *to;                    /* of Replace; `from` is also the character of Strip and Metaspace            */
-    int64_t most;                       /* of Strip: how many leading characters are removed                          */
+    char *from, *to;                    /* of Replace; `from` is also the character of Strip and Metaspace, the prefix
+                                           of WordPiece, the suffix of BPEDecoder; CTC: padding and delimiter         */
+    int64_t most, last;                 /* of Strip: how many leading and trailing characters are removed             */
+    bool cleans;                        /* blanks before punctuation are removed                                      */
     bool first;                         /* Metaspace: a blank of the first token is removed                           */
 };
 

@@ -1,18 +1,16 @@
 /* piece_model.c — splits words into pieces, as Hugging Face's tokenizers does.
  *
- *     Unigram  the segmentation with the largest sum of log p (Kudo 2018), in double; a character without a piece has
- *              the log p of the rarest piece minus 10, and consecutive ones are one unknown
- *     BPE      begins with characters and merges the pair of the lowest rank, ties from left to right, until none is
- *              left (Sennrich et al. 2016)
+ *     Unigram    the segmentation with the largest sum of log p (Kudo 2018), in double; a character without a piece has
+ *                the log p of the rarest piece minus 10, and consecutive ones are one unknown
+ *     BPE        begins with characters and merges the pair of the lowest rank, ties from left to right, until none is
+ *                left (Sennrich et al. 2016)
+ *     WordPiece  the longest piece at the beginning, then the longest one of the rest after a prefix, and so on; a word
+ *                with a part that is no piece is unknown as a whole (Wu et al. 2016)
+ *     WordLevel  a word is a piece or unknown
  *
  * With byte_fallback, unknown text becomes the pieces <0x00> to <0xFF> of its bytes.                                 */
-#include <math.h>
-#include <stdio.h>
-
 #include "piece_model.h"
-#include "subwords.h"
 
-enum { MOST_PIECES = 1 << 24 };
 static const double UNKNOWN = 10;
 
 int32_t rf__piece_model_find(const rf__piece_model *p, const char *text, size_t size)
@@ -30,7 +28,11 @@ static void offer(best *b, double score, size_t from, int32_t id)
     if (b->from == UINT32_MAX || score > b->score) *b = (best){score, (uint32_t)from, id};
 }
 
-static void search(const rf__piece_model *p, const char *word, size_t size, best b[])
+/* No piece represents unknown text. */
+static bool lost(rf__piece_scratch *c) { return c->lost = true, false; }
+
+/* False: the best way to some character is an unknown, which has no piece. */
+static bool search(const rf__piece_model *p, const char *word, size_t size, best b[])
 {
     for (size_t i = 0; i <= size; i++) b[i] = (best){0, UINT32_MAX, -1};
     for (size_t at = 0, next = 0; at < size; at = next) {
@@ -45,7 +47,9 @@ static void search(const rf__piece_model *p, const char *word, size_t size, best
             if (id >= 0) offer(&b[end], p->score[id] + so_far, at, id);
         }
         if (!single) offer(&b[next], p->lowest - UNKNOWN + so_far, at, p->unk);
+        if (!single && b[next].from == at && b[next].id < 0) return false;
     }
+    return true;
 }
 
 static bool put_bytes(const rf__piece_model *p, const char *word, size_t from, size_t to, rf__piece_sink *put,
@@ -72,10 +76,11 @@ static bool cut_unigram(const rf__piece_model *p, rf__piece_scratch *c, const ch
     const best *b = c->best;
     span *s = c->order;
     size_t n = 0;
-    search(p, word, size, c->best);
+    if (!search(p, word, size, c->best)) return lost(c);
     for (size_t end = size; end; end = b[end].from) {
         const span one = {b[end].from, (uint32_t)end, b[end].id};
-        if (n && one.id == p->unk && s[n - 1].id == p->unk) s[n - 1].from = one.from;     /* consecutive unknowns     */
+        if (n && one.id == p->unk && s[n - 1].id == p->unk && p->unk >= 0) 
+            s[n - 1].from = one.from;                                                     /* consecutive unknowns     */
         else s[n++] = one;
     }
     while (n--) {
@@ -110,27 +115,62 @@ static bool push_pair(const rf__piece_model *p, rf__piece_scratch *c, symbol *s,
     return rf__merge_push(c->ctx, &c->heap, (rf__merge){m->a, (uint32_t)i, m->b});
 }
 
-/* The word as characters, or as replacements of unknown ones; returns the number of symbols. */
-static size_t characters(const rf__piece_model *p, const char *word, size_t size, symbol s[])
+/* The piece of a character, with the prefix of what continues a word and the suffix of what ends it; -1: none. */
+static int32_t piece_of(const rf__piece_model *p, const char *word, size_t at, size_t next, size_t size)
 {
-    size_t n = 0;
-    bool unknown = false;                                           /* the last symbol is an extendable unknown */
+    const struct { const char *text; size_t size; } part[] = {
+        {p->prefix, at ? p->prefix_size : 0}, {word + at, next - at}, {p->suffix, next == size ? p->suffix_size : 0}};
+    uint32_t node = 0;
+    int32_t id = -1;
+    for (size_t i = 0; i < RF_COUNT(part); i++)
+        for (size_t k = 0; k < part[i].size;) {
+            id = rf__trie_step(&p->names_trie, &node, rf__utf8_get((const unsigned char *)part[i].text, &k));
+            if (!node) return -1;
+        }
+    return id;
+}
+
+/* Symbols so far.  As in tokenizers, a symbol begins where the one before it ends, even if characters between them
+ * were dropped, and the bytes that replace a character are one long each. */
+typedef struct row { symbol *at; size_t n; uint32_t end; } row;
+
+static void add_symbol(row *r, int32_t id, size_t length)
+{
+    r->at[r->n++] = (symbol){.id = (uint32_t)id, .from = r->end, .to = r->end + (uint32_t)length};
+    r->end += (uint32_t)length;
+}
+
+static void add_bytes(const rf__piece_model *p, row *r, const char *text, size_t size)
+{
+    for (size_t i = 0; i < size; i++) add_symbol(r, p->byte[(unsigned char)text[i]], 1);
+}
+
+/* The word as characters, or as replacements of unknown ones.  An unknown waits for the next known character: with
+ * fuse_unk it is extended by others until then.  False: no piece represents unknown text. */
+static bool characters(const rf__piece_model *p, const char *word, size_t size, row *r)
+{
+    size_t waiting = 0;                                             /* bytes of the unknown                         */
     for (size_t at = 0, next = 0; at < size; at = next) {
-        uint32_t node = 0;
-        const int32_t id = rf__trie_step(&p->names_trie, &node, rf__utf8_get((const unsigned char *)word, &next));
-        if (id < 0 && has_bytes(p, word, at, next)) {
-            for (size_t i = at; i < next; i++)
-                s[n++] = (symbol){.id = (uint32_t)p->byte[(unsigned char)word[i]], .from = (uint32_t)at,
-                                  .to = (uint32_t)next};
-            unknown = false;
-        } else if (id < 0 && unknown && p->fuse) {
-            s[n - 1].to = (uint32_t)next;
-        } else {
-            s[n++] = (symbol){.id = (uint32_t)(id < 0 ? p->unk : id), .from = (uint32_t)at, .to = (uint32_t)next};
-            unknown = id < 0;
+        rf__utf8_get((const unsigned char *)word, &next);
+        const int32_t id = piece_of(p, word, at, next, size);
+        const size_t before = at ? p->prefix_size : 0, behind = next == size ? p->suffix_size : 0;
+        if (id >= 0) {
+            if (waiting) add_symbol(r, p->unk, waiting), waiting = 0;
+            add_symbol(r, id, next - at);
+        } else if (has_bytes(p, p->prefix, 0, before) && has_bytes(p, word, at, next) &&
+                   has_bytes(p, p->suffix, 0, behind)) {
+            add_bytes(p, r, p->prefix, before);
+            add_bytes(p, r, word + at, next - at);
+            add_bytes(p, r, p->suffix, behind);
+        } else if (p->unk >= 0) {
+            if (waiting && !p->fuse) add_symbol(r, p->unk, waiting), waiting = 0;
+            waiting += next - at;
+        } else if (p->must) {
+            return false;
         }
     }
-    return n;
+    if (waiting) add_symbol(r, p->unk, waiting);
+    return true;
 }
 
 /* Merges the n symbols of the scratch. */
@@ -158,18 +198,127 @@ static bool merge(const rf__piece_model *p, rf__piece_scratch *c, size_t n, rf__
     return true;
 }
 
+/* Space for the symbols of a word: one for each byte, and those of the prefix and suffix in bytes. */
+static symbol *reserve(const rf__piece_model *p, rf__piece_scratch *c, size_t size)
+{
+    size_t most;
+    if (!rf__checked_mul(size, p->bytes ? p->prefix_size + 1 : 1, &most) || most > SIZE_MAX / 2) return NULL;
+    if (!rf__grow(c->ctx, &c->symbol, &c->symbol_capacity, most + p->suffix_size + 1, sizeof(symbol))) return NULL;
+    return c->symbol;
+}
+
+/* What tokenizers does with a place after the end of the word is an accident; here, it is the end. */
+typedef struct bounded { rf__piece_sink *put; void *user; size_t size; } bounded;
+
+static bool put_bounded(void *user, int32_t id, size_t from, size_t to)
+{
+    const bounded *b = user;
+    return b->put(b->user, id, from < b->size ? from : b->size - 1, to < b->size ? to : b->size);
+}
+
 static bool cut_bpe(const rf__piece_model *p, rf__piece_scratch *c, const char *word, size_t size, rf__piece_sink *put,
                     void *user)
 {
     const int32_t whole = p->whole ? rf__piece_model_find(p, word, size) : -1;
+    bounded b = {put, user, size};
     if (whole >= 0) return put(user, whole, 0, size);
-    if (!rf__grow(c->ctx, &c->symbol, &c->symbol_capacity, size + 1, sizeof(symbol))) return false;
-    return merge(p, c, characters(p, word, size, c->symbol), put, user);
+    row r = {.at = reserve(p, c, size)};
+    if (!r.at) return false;
+    if (!characters(p, word, size, &r)) return lost(c);
+    return r.end > size ? merge(p, c, r.n, put_bounded, &b) : merge(p, c, r.n, put, user);
 }
 
-bool rf__piece_model_cut_bytes(const rf__piece_model *p, rf__piece_scratch *c, const int32_t of[256],
-                               const char *word, size_t size, rf__piece_sink *put, void *user)
+/* ---- WordPiece, WordLevel ---------------------------------------------------------------------------------------- */
+
+static bool put_unknown(const rf__piece_model *p, rf__piece_scratch *c, size_t size, rf__piece_sink *put, void *user)
 {
+    return p->unk < 0 ? lost(c) : put(user, p->unk, 0, size);
+}
+
+/* The longest piece of word[at, size), after the prefix unless the word begins there; its end, 0: none. */
+static size_t longest(const rf__piece_model *p, const char *word, size_t at, size_t size, int32_t *id)
+{
+    uint32_t node = 0;
+    size_t end = 0;
+    for (size_t k = 0; at && k < p->prefix_size;) {
+        rf__trie_step(&p->names_trie, &node, rf__utf8_get((const unsigned char *)p->prefix, &k));
+        if (!node) return 0;
+    }
+    for (size_t next = at; next < size;) {
+        const int32_t one = rf__trie_step(&p->names_trie, &node, rf__utf8_get((const unsigned char *)word, &next));
+        if (!node) break;
+        if (one >= 0) *id = one, end = next;
+    }
+    return end;
+}
+
+static bool cut_wordpiece(const rf__piece_model *p, rf__piece_scratch *c, const char *word, size_t size,
+                          rf__piece_sink *put, void *user)
+{
+    size_t n = 0, chars = 0;
+    for (size_t i = 0; i < size; i++) chars += ((unsigned char)word[i] & 0xC0) != 0x80;
+    if (chars > p->longest) return put_unknown(p, c, size, put, user);
+    if (!rf__grow(c->ctx, &c->order, &c->order_capacity, size, sizeof(span))) return false;
+    span *s = c->order;
+    for (size_t at = 0; at < size; at = s[n++].to) {
+        s[n].from = (uint32_t)at;
+        s[n].to = (uint32_t)longest(p, word, at, size, &s[n].id);
+        if (!s[n].to) return put_unknown(p, c, size, put, user);
+    }
+    for (size_t i = 0; i < n; i++)
+        if (!put(user, s[i].id, s[i].from, s[i].to)) return false;
+    return true;
+}
+
+static bool cut_wordlevel(const rf__piece_model *p, rf__piece_scratch *c, const char *word, size_t size,
+                          rf__piece_sink *put, void *user)
+{
+    const int32_t id = rf__piece_model_find(p, word, size);
+    return id >= 0 ? put(user, id, 0, size) : put_unknown(p, c, size, put, user);
+}
+
+/* ---- words ------------------------------------------------------------------------------------------------------- */
+
+bool rf__piece_model_cut(const rf__piece_model *p, rf__piece_scratch *scratch, const char *word, size_t size,
+                         rf__piece_sink *put, void *user)
+{
+    static bool (*const cut[])(const rf__piece_model *p, rf__piece_scratch *c, const char *word, size_t size,
+                               rf__piece_sink *put, void *user) = {
+        [RF_PIECES_BPE] = cut_bpe, [RF_PIECES_WORDPIECE] = cut_wordpiece, [RF_PIECES_WORDLEVEL] = cut_wordlevel,
+        [RF_PIECES_UNIGRAM] = cut_unigram};
+    return !size || cut[p->kind](p, scratch, word, size, put, user);
+}
+
+/* Bytes as visible characters, and for each byte of those which byte it shows. */
+typedef struct visible { const uint32_t *shown; rf__piece_sink *put; void *user; } visible;
+
+static bool put_shown(void *user, int32_t id, size_t from, size_t to)
+{
+    const visible *v = user;
+    return v->put(v->user, id, v->shown[from], v->shown[to - 1] + 1u);
+}
+
+static bool cut_shown(const rf__piece_model *p, rf__piece_scratch *c, const uint32_t scalar[256], const char *word,
+                      size_t size, rf__piece_sink *put, void *user)
+{
+    if (size > UINT32_MAX / 2 || !rf__grow(c->ctx, &c->text, &c->text_capacity, 2 * size + 4, 1) ||
+        !rf__grow(c->ctx, &c->shown, &c->shown_capacity, 2 * size + 4, sizeof *c->shown))
+        return false;
+    size_t n = 0;
+    for (uint32_t i = 0; i < size; i++) {
+        const size_t bytes = rf__utf8_encode(scalar[(unsigned char)word[i]], c->text + n);
+        for (size_t k = 0; k < bytes; k++) c->shown[n++] = i;
+    }
+    visible v = {c->shown, put, user};
+    return rf__piece_model_cut(p, c, c->text, n, put_shown, &v);
+}
+
+bool rf__piece_model_cut_bytes(const rf__piece_model *p, rf__piece_scratch *c, const uint32_t scalar[256],
+                               const int32_t of[256], const char *word, size_t size, rf__piece_sink *put, void *user)
+{
+    bool all = p->kind == RF_PIECES_BPE && !p->prefix_size && !p->suffix_size;
+    for (size_t i = 0; i < size && all; i++) all = of[(unsigned char)word[i]] >= 0;
+    if (!all) return cut_shown(p, c, scalar, word, size, put, user);
     if (!rf__grow(c->ctx, &c->symbol, &c->symbol_capacity, size + 1, sizeof(symbol))) return false;
     symbol *s = c->symbol;
     for (uint32_t i = 0; i < size; i++)
@@ -177,216 +326,12 @@ bool rf__piece_model_cut_bytes(const rf__piece_model *p, rf__piece_scratch *c, c
     return merge(p, c, size, put, user);
 }
 
-bool rf__piece_model_cut(const rf__piece_model *p, rf__piece_scratch *scratch, const char *word, size_t size,
-                         rf__piece_sink *put, void *user)
-{
-    return !size || (p->bpe ? cut_bpe : cut_unigram)(p, scratch, word, size, put, user);
-}
-
 void rf__piece_scratch_clear(rf__piece_scratch *c)
 {
     rf__free(c->ctx, c->best);
     rf__free(c->ctx, c->order);
     rf__free(c->ctx, c->symbol);
+    rf__free(c->ctx, c->text);
+    rf__free(c->ctx, c->shown);
     rf__free(c->ctx, c->heap.merge);
-}
-
-/* ---- reading ----------------------------------------------------------------------------------------------------- */
-
-static rf_status no_memory(const char *path, rf_error *why)
-{
-    return rf_fail(why, RF_ENOMEM, "%s: out of memory", path);
-}
-
-/* `bytes` of names, terminated by zeros, and n ids. */
-static bool prepare(rf__piece_model *p, size_t bytes, int32_t n)
-{
-    p->n = n;
-    p->names = rf__alloc(p->ctx, bytes + 1);
-    p->token = rf__calloc(p->ctx, (size_t)n + 1, sizeof *p->token);
-    return p->names && p->token && rf__trie_begin(&p->names_trie, p->ctx);
-}
-
-static rf_status put_piece(rf__piece_model *p, char **name, const char *text, int64_t id, const char *path,
-                           rf_error *why)
-{
-    if (id < 0 || id >= p->n)
-        return rf_fail(why, RF_EDATA, "%s: model.vocab: \"%.60s\": expected an id from 0 to %d, got another value",
-                       path, rf__printable(text).text, (int)p->n - 1);
-    if (p->token[id])
-        return rf_fail(why, RF_EDATA, "%s: model.vocab: id %lld belongs to \"%.60s\" and to \"%.60s\"", path,
-                       (long long)id, rf__printable(p->token[id]).text, rf__printable(text).text);
-    const size_t size = strlen(text) + 1;
-    p->token[id] = memcpy(*name, text, size);
-    *name += size;
-    return rf__trie_add(&p->names_trie, p->ctx, text, size - 1, (int32_t)id) ? RF_OK : no_memory(path, why);
-}
-
-static void find_bytes(rf__piece_model *p)
-{
-    for (int i = 0; i < 256; i++) {
-        char name[8];
-        snprintf(name, sizeof name, "<0x%02X>", (unsigned)i);
-        p->byte[i] = rf__piece_model_find(p, name, strlen(name));
-    }
-}
-
-/* [["piece", log p], ...] and unk_id. */
-static rf_status read_unigram(rf__piece_model *p, const json_t *model, const char *path, rf_error *why)
-{
-    json_t *list = json_object_get(model, "vocab"), *x;
-    const size_t n = json_array_size(list);
-    const int64_t unk = rf__whole_number(json_object_get(model, "unk_id"));
-    size_t bytes = 0, i;
-    rf_status status = RF_OK;
-    if (!n || n > MOST_PIECES)
-        return rf_fail(why, RF_EDATA, "%s: model.vocab: expected a list of 1 to %d pieces, got another value", path,
-                       MOST_PIECES);
-    if (unk < 0 || unk >= (int64_t)n)
-        return rf_fail(why, RF_EUNSUPPORTED,
-                       "%s: model.unk_id: expected a number from 0 to %zu, the piece for unknown text, got another "
-                       "value", path, n - 1);
-    json_array_foreach(list, i, x) {
-        const char *name = json_string_value(json_array_get(x, 0));
-        if (!name || !json_is_number(json_array_get(x, 1)))
-            return rf_fail(why, RF_EDATA, "%s: model.vocab: piece %zu: expected a text and a number, got other values",
-                           path, i);
-        bytes += strlen(name) + 1;
-    }
-    p->score = rf__calloc(p->ctx, n, sizeof *p->score);
-    if (!p->score || !prepare(p, bytes, (int32_t)n)) return no_memory(path, why);
-    char *name = p->names;
-    p->unk = (int32_t)unk;
-    p->lowest = INFINITY;
-    json_array_foreach(list, i, x) {
-        p->score[i] = json_number_value(json_array_get(x, 1));
-        if (p->score[i] < p->lowest) p->lowest = p->score[i];
-        status = put_piece(p, &name, json_string_value(json_array_get(x, 0)), (int64_t)i, path, why);
-        if (status) return status;
-    }
-    return RF_OK;
-}
-
-/* "a b", or ["a", "b"]. */
-static rf_status read_merge(rf__piece_model *p, const json_t *x, size_t rank, rf__growing *both_names, const char *path,
-                            rf_error *why)
-{
-    const char *text = json_string_value(x), *blank = text ? strchr(text, ' ') : NULL;
-    const char *a = text ? text : json_string_value(json_array_get(x, 0));
-    const char *b = blank ? blank + 1 : json_string_value(json_array_get(x, 1));
-    const size_t a_size = blank ? (size_t)(blank - text) : a ? strlen(a) : 0, b_size = b ? strlen(b) : 0;
-    both_names->n = 0;
-    if (!a_size || !b_size)
-        return rf_fail(why, RF_EDATA, "%s: model.merges: merge %zu: expected two pieces, got another value", path,
-                       rank);
-    if (!rf__subwords_append(both_names, a, a_size) || !rf__subwords_append(both_names, b, b_size))
-        return no_memory(path, why);
-    const int32_t left = rf__piece_model_find(p, a, a_size), right = rf__piece_model_find(p, b, b_size);
-    const int32_t to = rf__piece_model_find(p, both_names->at, both_names->n);
-    if (left < 0 || right < 0 || to < 0)
-        return rf_fail(why, RF_EDATA,
-                       "%s: model.merges: merge %zu, of \"%.60s\": expected pieces of the vocabulary, got another one",
-                       path, rank, rf__printable(a).text);
-    rf__pair_slot *s = rf__pair_make(p->ctx, &p->merges, rf__pair_key((uint32_t)left, (uint32_t)right));
-    if (!s) return no_memory(path, why);
-    if (s->a != UINT32_MAX)
-        return rf_fail(why, RF_EDATA,
-                       "%s: model.merges: merge %zu, of \"%.60s\": expected a pair once, got that of merge %u again; "
-                       "delete one of them", path, rank, rf__printable(a).text, (unsigned)s->a);
-    s->a = (uint32_t)rank;
-    s->b = (uint32_t)to;
-    return RF_OK;
-}
-
-static rf_status read_merges(rf__piece_model *p, const json_t *model, const char *path, rf_error *why)
-{
-    size_t i;
-    json_t *x, *list = json_object_get(model, "merges");
-    rf__growing names = {.ctx = p->ctx};
-    rf_status status = RF_OK;
-    if (!json_is_array(list)) return rf_fail(why, RF_EDATA, "%s: model.merges: expected a list, got another value",
-                                             path);
-    json_array_foreach(list, i, x)
-        if (!status) status = read_merge(p, x, i, &names, path, why);
-    rf__free(p->ctx, names.at);
-    return status;
-}
-
-/* Rejects settings that would split differently. */
-static rf_status check_bpe(const json_t *model, const char *path, rf_error *why)
-{
-    static const char *const none[] = {"continuing_subword_prefix", "end_of_word_suffix"};
-    const json_t *dropout = json_object_get(model, "dropout");
-    for (size_t i = 0; i < RF_COUNT(none); i++) {
-        const char *text = json_string_value(json_object_get(model, none[i]));
-        if (text && *text)
-            return rf_fail(why, RF_EUNSUPPORTED, "%s: model.%s \"%.20s\" is not supported", path, none[i],
-                           rf__printable(text).text);
-    }
-    if (json_number_value(dropout) > 0)
-        return rf_fail(why, RF_EUNSUPPORTED,
-                       "%s: model.dropout: expected 0 or null, got %g; with dropout, the tokens of a text would be "
-                       "random", path, json_number_value(dropout));
-    return RF_OK;
-}
-
-/* {"piece": id, ...}, merges, unk_token. */
-static rf_status read_bpe(rf__piece_model *p, const json_t *model, const char *path, rf_error *why)
-{
-    json_t *map = json_object_get(model, "vocab"), *x;
-    const char *key, *unk = json_string_value(json_object_get(model, "unk_token"));
-    const size_t n = json_object_size(map);
-    size_t bytes = 0;
-    int64_t most = -1;
-    rf_status status = check_bpe(model, path, why);
-    if (status) return status;
-    json_object_foreach(map, key, x) {
-        const int64_t id = rf__whole_number(x);
-        if (id > most) most = id;
-        bytes += strlen(key) + 1;
-    }
-    if (!n || most < 0 || most >= MOST_PIECES || (uint64_t)most > 4 * (uint64_t)n + 65536)
-        return rf_fail(why, RF_EDATA,
-                       "%s: model.vocab: expected an object of pieces with ids below %d, got another value", path,
-                       MOST_PIECES);
-    if (!prepare(p, bytes, (int32_t)most + 1)) return no_memory(path, why);
-    char *name = p->names;
-    json_object_foreach(map, key, x)
-        if (!status) status = put_piece(p, &name, key, rf__whole_number(x), path, why);
-    if (status) return status;
-    p->unk = unk ? rf__piece_model_find(p, unk, strlen(unk)) : -1;
-    p->fuse = json_is_true(json_object_get(model, "fuse_unk"));
-    p->whole = json_is_true(json_object_get(model, "ignore_merges"));
-    return read_merges(p, model, path, why);
-}
-
-rf_status rf__piece_model_read(rf__piece_model *p, const rf_ctx *ctx, const json_t *model, const char *path,
-                               rf_error *why)
-{
-    const char *type = json_string_value(json_object_get(model, "type"));
-    *p = (rf__piece_model){.ctx = ctx, .bpe = type && !strcmp(type, "BPE"), .unk = -1};
-    p->bytes = json_is_true(json_object_get(model, "byte_fallback"));
-    rf_status status = p->bpe ? read_bpe(p, model, path, why) : read_unigram(p, model, path, why);
-    if (!status) find_bytes(p);
-    return status;
-}
-
-rf_status rf__piece_model_known(const rf__piece_model *p, bool level, const char *path, rf_error *why)
-{
-    bool all = true;
-    for (int i = 0; i < 256; i++) all &= p->byte[i] >= 0;
-    if (p->unk < 0 && !level && !(p->bytes && all))
-        return rf_fail(why, RF_EUNSUPPORTED,
-                       "%s: model: expected unk_token, or byte_fallback with pieces for all 256 bytes, for unknown "
-                       "text, got neither", path);
-    return RF_OK;
-}
-
-void rf__piece_model_clear(rf__piece_model *p)
-{
-    rf__free(p->ctx, p->names);
-    rf__free(p->ctx, (void *)p->token);
-    rf__trie_clear(&p->names_trie, p->ctx);
-    rf__free(p->ctx, p->merges.slot);
-    rf__free(p->ctx, p->score);
 }

@@ -207,7 +207,8 @@ rf_status rf__subwords_begin(rf_tokenizer *t, int32_t own, const rf_tokenizer_pa
         t->invented = true;
         if (parts.lacks) continue;
         parts.special[i] = usual[i];
-        parts.added[parts.added_n++] = (rf_added){usual[i], strlen(usual[i]), next++, .special = true};
+        parts.added[parts.added_n++] = (rf_added){usual[i], strlen(usual[i]), next++, .special = true,
+                                                    .hidden = given->hidden};
     }
     if (!status) status = rf__tokenizer_begin(t, &parts, why);
     if (!status) status = rf__tokenizer_follow(t, own, parts.name, why);

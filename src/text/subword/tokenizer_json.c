@@ -1,9 +1,7 @@
-/* tokenizer_json.c — the sub-word models of a tokenizer.json, as in Hugging Face's tokenizers: Unigram and BPE with
- * U+2581 for blanks (from transformers' conversion of SentencePiece models, or trained by that library), and byte-level
- * BPE.
+/* tokenizer_json.c — a tokenizer.json, as in Hugging Face's tokenizers.
  *
- *     added tokens | normalizer (normalizer.c) | WhitespaceSplit, Metaspace | Unigram, BPE (piece_model.c) | template
- *                  | added tokens (normalized) | ByteLevel (byte_level.c)   |
+ *     added tokens | normalizer (normalizer.c) | pre_tokenizer.c | Unigram, BPE (piece_model.c) | template
+ *                  | added tokens (normalized) |
  *     ids | decoder (piece_decoder.c)
  *
  * Unsupported parts that would change ids are rejected by name.  SentencePiece is not needed.  Saving writes the file
@@ -14,7 +12,22 @@
 #include "merges.h"
 #include "tokenizer_json.h"
 
-const rf_tokenizer_row rf__tokenizer_fast_unigram, rf__tokenizer_fast_bpe;
+const rf_tokenizer_row rf__tokenizer_fast_unigram, rf__tokenizer_fast_bpe, rf__tokenizer_fast_wordpiece,
+    rf__tokenizer_fast_wordlevel;
+
+/* ---- text to ids ------------------------------------------------------------------------------------------------- */
+
+/* tokenizers does not encode such a text, either. */
+static bool encode(const rf_tokenizer *t, rf_encoding *e, const rf_passage *p, void *own)
+{
+    rf__hf_work *w = own;
+    w->cut.lost = false;
+    if (rf__hf_encode(t, e, p, own)) return true;
+    if (w->cut.lost)
+        rf_fail(p->why, RF_EUNSUPPORTED, "encode: the text has characters that the tokenizer has no piece for: "
+                "expected a token for unknown text (model.unk_token, unk_id) in its vocabulary, got none");
+    return false;
+}
 
 /* ---- ids to text ------------------------------------------------------------------------------------------------- */
 
@@ -42,7 +55,10 @@ static int32_t id_of(const rf_tokenizer *t, const char *token)
 
 static bool continues(const rf_tokenizer *t, int32_t id)
 {
-    const char *piece = is_text(t, id) ? as_hf(t)->pieces.token[id] : NULL;
+    const rf__piece_model *m = &as_hf(t)->pieces;
+    const char *piece = is_text(t, id) ? m->token[id] : NULL;
+    if (m->prefix_size || m->kind == RF_PIECES_WORDPIECE || m->kind == RF_PIECES_WORDLEVEL)
+        return piece && m->prefix_size && !strncmp(piece, m->prefix, m->prefix_size);
     return piece && !(as_hf(t)->level ? !strncmp(piece, SPACE, 2) : rf__subwords_begin_word(piece));
 }
 
@@ -58,18 +74,25 @@ static void describe(const rf_tokenizer *t, json_t **about)
 
 /* ---- special and added tokens ------------------------------------------------------------------------------------ */
 
-/* Without a normalizer it makes no difference whether a token is matched before or after it. */
-static rf_status read_added(rf_tokenizer_folder *f, const hf_tokenizer *t)
+/* Those of the file, then others of the settings.  Their ids are not read: as in tokenizers, a token is the piece of
+ * the same text or gets the next id. */
+static rf_status read_added(rf_tokenizer_folder *f)
 {
-    size_t i;
+    size_t i, n = f->parts.added_n;
     json_t *x;
+    rf_added *settings = n ? rf__alloc(f->ctx, n * sizeof *settings) : NULL;
     rf_status status = RF_OK;
+    if (n && !settings) return rf_fail(f->why, RF_ENOMEM, "%s: out of memory", f->fast_path);
+    if (n) memcpy(settings, f->parts.added, n * sizeof *settings);
+    f->parts.added_n = 0;
     json_array_foreach(json_object_get(f->fast, "added_tokens"), i, x) {
-        if (!t->normal.steps && json_is_object(x) && json_object_set_new(x, "normalized", json_false()))
-            return rf_fail(f->why, RF_ENOMEM, "%s: out of memory", f->fast_path);
         if (!status) status = rf__folder_added(f, f->fast_path, x, rf__whole_number(json_object_get(x, "id")));
     }
-    return status ? status : rf__folder_decoder(f);
+    if (!status) status = rf__folder_decoder(f);
+    for (i = 0; i < n && !status; i++) status = rf__folder_add_new(f, f->fast_path, settings[i]);
+    for (i = 0; i < f->parts.added_n; i++) f->parts.added[i].id = RF_ADDED_OPEN;
+    rf__free(f->ctx, settings);
+    return status;
 }
 
 static int32_t find_piece(const void *t, const char *text) { return id_of(t, text); }
@@ -94,25 +117,20 @@ static void clear(rf_tokenizer *any)
 {
     hf_tokenizer *t = (hf_tokenizer *)(void *)any;
     rf__normal_clear(&t->normal);
+    rf__pre_clear(&t->pre);
     rf__piece_model_clear(&t->pieces);
     rf__piece_decoder_clear(&t->decoder);
     rf__trie_clear(&t->normalized, any->ctx);
     rf__free(any->ctx, t->file);
 }
 
-/* The piece of each byte that UTF-8 can contain. */
-static rf_status find_bytes(const rf_tokenizer_folder *f, hf_tokenizer *t)
+/* The piece of each byte; -1: none. */
+static void find_bytes(hf_tokenizer *t)
 {
     for (unsigned i = 0; i < 256; i++) {
         uint32_t node = 0;
-        char utf8[4];
         t->byte_id[i] = rf__trie_step(&t->pieces.names_trie, &node, t->scalar[i]);
-        if (t->byte_id[i] >= 0 || i == 0xC0 || i == 0xC1 || i > 0xF4) continue;
-        return rf_fail(f->why, RF_EDATA, "%s: model.vocab: expected a piece for each byte, got none for 0x%02X "
-                       "(\"%.*s\"); learn with the initial alphabet of ByteLevel", f->fast_path, i,
-                       (int)rf__utf8_encode(t->scalar[i], utf8), utf8);
     }
-    return RF_OK;
 }
 
 /* Added tokens that are matched in normalized text, in normalized form. */
@@ -125,21 +143,25 @@ static rf_status index_normalized(hf_tokenizer *t, rf_error *why)
         if (!a->normalized) continue;
         t->base.normalized = true;
         text.n = 0;
-        good = rf__mapped_append(&text, a->text, a->size, 0, 0) && rf__normal_run(&t->normal, &text, &spare);
+        good = rf__mapped_append(&text, a->text, a->size, 0, 0) && rf__normal_run(&t->normal, &text, &spare, why);
         if (!good || !text.n) continue;
-        good = rf__trie_add(&t->normalized, t->base.ctx, text.at, text.n, (int32_t)i);
+        if (text.n != a->size || memcmp(text.at, a->text, a->size) != 0) {
+            rf_added *own = &t->base.added[i];
+            if ((good = (own->key = rf__calloc(t->base.ctx, text.n + 1, 1)))) memcpy(own->key, text.at, text.n);
+        }
+        good = good && rf__trie_add(&t->normalized, t->base.ctx, text.at, text.n, (int32_t)i);
         t->opens[(unsigned char)text.at[0]] = true;
     }
     rf__mapped_clear(&text);
     rf__mapped_clear(&spare);
-    return good ? RF_OK : rf_fail(why, RF_ENOMEM, "tokenizer: out of memory");
+    return good ? RF_OK : why && why->code ? why->code : rf_fail(why, RF_ENOMEM, "tokenizer: out of memory");
 }
 
 /* Classes of transformers for single models ignore the decoder of tokenizer.json; theirs are these. */
 static json_t *class_decoder(const hf_tokenizer *t)
 {
     if (t->level) return json_pack("{s:s}", "type", "ByteLevel");
-    const double start = t->before != NEVER || t->normal.prepends;
+    const double start = rf__pre_prepends(&t->pre) || t->normal.prepends;
     return json_pack("{s:s, s:[{s:s, s:{s:s}, s:s}, {s:s}, {s:s}, {s:s, s:s, s:f, s:f}]}", "type", "Sequence",
                      "decoders", "type", "Replace", "pattern", "String", BLANK, "content", " ", "type", "ByteFallback",
                      "type", "Fuse", "type", "Strip", "content", " ", "start", start, "stop", 0.0);
@@ -165,13 +187,12 @@ static rf_status read_parts(rf_tokenizer_folder *f, hf_tokenizer *t)
     if (!status) status = rf__hf_read_splitter(f, t, json_object_get(f->fast, "pre_tokenizer"));
     if (!status)
         status = rf__piece_model_read(&t->pieces, ctx, json_object_get(f->fast, "model"), f->fast_path, f->why);
-    if (!status && t->level) status = find_bytes(f, t);
-    if (!status) status = rf__piece_model_known(&t->pieces, t->level != NULL, f->fast_path, f->why);
+    if (!status && t->level) find_bytes(t);
     if (!status) status = rf__hf_read_frame(f, t, json_object_get(f->fast, "post_processor"));
     if (!status) status = read_decoder(f, t);
-    if (!status) status = read_added(f, t);
+    if (!status) status = read_added(f);
     if (status) return status;
-    rf__added_resolve(f->parts.added, f->parts.added_n, t->pieces.n, find_piece, t);
+    rf__added_resolve(f->parts.added, f->parts.added_n, t->pieces.pieces, find_piece, t);
     name_ends(f, t);
     t->base.n = t->pieces.n;
     if (!f->parts.special[RF_UNK] && t->pieces.unk >= 0) f->parts.special[RF_UNK] = t->pieces.token[t->pieces.unk];
@@ -186,28 +207,28 @@ static rf_status open_as(rf_tokenizer_folder *f, const rf_tokenizer_row *row, ch
     if (!t) return rf__free(f->ctx, file), RF_ENOMEM;
     t->file = file;
     t->bytes = bytes;
-    t->normal.ctx = t->pieces.ctx = f->ctx;
-    t->before = NEVER;
+    t->normal.ctx = t->pre.ctx = t->pieces.ctx = f->ctx;
     rf_status status = read_parts(f, t);
     f->parts.name = f->fast_path;
     f->parts.lacks = true;
-    t->base.normalizes = t->level != NULL;
+    t->base.normalizes = true;
     if (status) return rf_tokenizer_free(&t->base), status;
     status = rf__subwords_begin(&t->base, t->pieces.n, &f->parts, NULL, out, f->why);
-    if (!status && t->level) status = index_normalized(t, f->why);
-    else return status;
+    if (status) return status;
+    status = index_normalized(t, f->why);
     if (status) rf_tokenizer_free(&t->base), *out = NULL;
     return status;
 }
 
-static rf_status open_unigram(rf_tokenizer_folder *f, rf_tokenizer **out)
+/* The row of the model. */
+static rf_status open_any(rf_tokenizer_folder *f, rf_tokenizer **out)
 {
-    return open_as(f, &rf__tokenizer_fast_unigram, NULL, 0, out);
-}
-
-static rf_status open_bpe(rf_tokenizer_folder *f, rf_tokenizer **out)
-{
-    return open_as(f, &rf__tokenizer_fast_bpe, NULL, 0, out);
+    static const rf_tokenizer_row *const row[] = {&rf__tokenizer_fast_bpe, &rf__tokenizer_fast_wordpiece,
+                                                  &rf__tokenizer_fast_wordlevel, &rf__tokenizer_fast_unigram};
+    const char *kind = rf__model_kind(json_object_get(f->fast, "model"));
+    size_t i = 0;
+    while (kind && strcmp(kind, row[i]->model) != 0) i++;
+    return open_as(f, row[i], NULL, 0, out);
 }
 
 rf_status rf__fast_bpe_of(const rf_ctx *ctx, const json_t *json, const char *name, rf_tokenizer **out, rf_error *why)
@@ -257,7 +278,8 @@ static rf_status open_roberta(rf_tokenizer_folder *f, rf_tokenizer **out)
     } else {
         status = rf__merges_read(f, &file, &bytes);
     }
-    return status ? status : open_as(f, &rf__tokenizer_fast_bpe, file, bytes, out);
+    if (status) return status;
+    return file ? open_as(f, &rf__tokenizer_fast_bpe, file, bytes, out) : open_any(f, out);
 }
 
 static rf_status save(const rf_tokenizer *t, rf_ready_files *to, rf_error *why)
@@ -275,21 +297,28 @@ static const char *const roberta_holds[] = {RF_FILE_MERGES, NULL};
 
 #define SHARED                                                                                                        \
     .files = files, .transformers = "PreTrainedTokenizerFast", .size = sizeof(hf_tokenizer),                          \
-    .save = save, .describe = describe, .fingerprint = fingerprint, .clear = clear, .encode = rf__hf_encode,          \
+    .save = save, .describe = describe, .fingerprint = fingerprint, .clear = clear, .encode = encode,                 \
     .scratch = rf__hf_scratch, .scratch_free = rf__hf_scratch_free, .decode = decode, .token = token_of,              \
-    .id = id_of,                                                                                                      \
-    .continues = continues
+    .id = id_of, .continues = continues
 
 const rf_tokenizer_row rf__tokenizer_fast_unigram = {
     .name = "fast_unigram", .title = "sub-words, unigram (tokenizer.json)", .classes = classes, .model = "Unigram",
-    .open = open_unigram, SHARED};
+    .open = open_any, SHARED};
 const rf_tokenizer_row rf__tokenizer_fast_bpe = {
     .name = "fast_bpe", .title = "sub-words, BPE (tokenizer.json)", .classes = classes, .model = "BPE",
-    .open = open_bpe, SHARED};
+    .open = open_any, SHARED};
+const rf_tokenizer_row rf__tokenizer_fast_wordpiece = {
+    .name = "fast_wordpiece", .title = "WordPiece (tokenizer.json)",
+    .classes = classes, .model = "WordPiece",
+    .open = open_any, SHARED};
+const rf_tokenizer_row rf__tokenizer_fast_wordlevel = {
+    .name = "fast_wordlevel", .title = "words (tokenizer.json)",
+    .classes = classes, .model = "WordLevel",
+    .open = open_any, SHARED};
 /* The result of these is a fast_bpe. */
 const rf_tokenizer_row rf__tokenizer_bytelevel = {
-    .name = "bytelevel", .title = "sub-words, BPE of bytes (tokenizer.json)", .classes = classes, .open = open_bpe,
-    .training = &rf__byte_level_training, SHARED};
+    .name = "bytelevel", .title = "sub-words, BPE of bytes (tokenizer.json)", .classes = classes,
+    .open = open_any, .training = &rf__byte_level_training, SHARED};
 const rf_tokenizer_row rf__tokenizer_roberta = {
     .name = "roberta", .title = "sub-words, BPE (vocab.json, merges.txt)", .classes = roberta_classes,
     .holds = roberta_holds, .open = open_roberta, SHARED};

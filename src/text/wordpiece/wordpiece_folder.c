@@ -135,9 +135,11 @@ static rf_status check_template(source *s)
             const json_t *piece = json_array_get(list, k), *whole = json_object_get(piece, "Sequence");
             const char *id = json_string_value(json_object_get(whole, "id"));
             const char *put = json_string_value(json_object_get(json_object_get(piece, "SpecialToken"), "id"));
+            const json_t *type_id = json_object_get(whole ? whole : json_object_get(piece, "SpecialToken"), "type_id");
             if (put && !i && k != 1) *name[k / 2] = put;
             fits = shape[i][k] == 'S' ? put && *name[k > 0] && !strcmp(put, *name[k > 0])
                                       : id && id[0] == shape[i][k] && !id[1];
+            fits &= json_number_value(type_id) == (k > 2);
         }
         if (!fits)
             return rf_fail(s->f->why, RF_EUNSUPPORTED,
@@ -166,7 +168,8 @@ static rf_status read_decoder(source *s)
 
 static rf_status check_parts(source *s)
 {
-    rf_status status = expect_type(s, "model", "WordPiece");
+    const char *kind = rf__model_kind(json_object_get(s->f->fast, "model"));
+    rf_status status = kind && !strcmp(kind, "WordPiece") ? RF_OK : expect_type(s, "model", "WordPiece");
     if (status || s->bert) return status;
     if (!status) status = expect_type(s, "normalizer", "BertNormalizer");
     if (!status) status = expect_type(s, "pre_tokenizer", "BertPreTokenizer");
@@ -195,6 +198,17 @@ static rf_status check_parts(source *s)
         status = rf__folder_flag(s->f, s->f->fast_path, normal, "strip_accents", -1, &s->options.strip_accents);
     if (!status) status = rf__folder_flag(s->f, s->f->fast_path, normal, "lowercase", 1, &s->options.lowercase);
     return status;
+}
+
+bool rf__wordpiece_fits(const rf_tokenizer_folder *f)
+{
+    rf_error unread = {0};
+    rf_tokenizer_folder copy = *f;
+    source s = {.f = &copy};
+    copy.why = &unread;
+    copy.all = true;
+    rf_tokenizer_defaults(&s.options);
+    return !check_parts(&s);
 }
 
 typedef struct entry { const char *text; size_t size; bool alone; } entry;
