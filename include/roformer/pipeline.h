@@ -404,9 +404,9 @@ typedef struct rf_text_logprob {
     int64_t uncounted;          /* 1: the text's first token follows nothing, has no probability and is not in id[] */
 } rf_text_logprob;
 
-/* Log-probability (natural logarithm) of a text after the tokens of the context, under a causal model. [CLS] comes first
- * if the tokenizer puts it before a text; if it does not and there is no context, the first token has no probability. A
- * text longer than a window is evaluated in overlapping windows (rf_session_logprobs).
+/* Log-probability (natural logarithm) of a text after the tokens of the context, under a causal model. [CLS] comes
+ * first if the tokenizer puts it before a text; if it does not and there is no context, the first token has no
+ * probability. A text longer than a window is evaluated in overlapping windows (rf_session_logprobs).
  *
  * Under a masked language model, logprob[i] is that of token i given all other tokens, before and after it, with
  * token i masked. The sum is the pseudo-log-likelihood (Salazar et al. 2020, arXiv:1910.14659); exp(-total / n) is the

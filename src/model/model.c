@@ -271,14 +271,7 @@ rf_status rf_model_open_as(const rf_ctx *ctx, const char *folder, rf_type type, 
     return status ? status : rf__model_open_with(ctx, folder, type, &config, out, why);
 }
 
-/* Special tokens beyond the rows, such as Gemma's token for images, are refused if a text contains them. */
-static bool exceeds(const rf_tokenizer *t, int64_t rows)
-{
-    for (int64_t id = rows; id < rf_tokenizer_size(t); id++)
-        if (!rf_tokenizer_is_special(t, (int32_t)id)) return true;
-    return false;
-}
-
+/* Tokens beyond vocab_size, such as Gemma's token for images, are refused if a text contains them. */
 rf_status rf__model_open_with(const rf_ctx *ctx, const char *folder, rf_type type, const rf_config *config,
                               rf_model **out, rf_error *why)
 {
@@ -288,12 +281,7 @@ rf_status rf__model_open_with(const rf_ctx *ctx, const char *folder, rf_type typ
     if (!status && !(m->folder = rf__strdup(ctx, folder))) status = rf_fail(why, RF_ENOMEM, "out of memory: a path");
     if (!status) status = load(m, folder, why);
     if (!status) status = rf__generation_open(m, folder, why);
-    if (!status && rf_tokenizer_found(ctx, folder)) {
-        status = rf_tokenizer_open(ctx, folder, &m->tokenizer, why);
-        if (!status && exceeds(m->tokenizer, config->vocab_size))
-            status = rf_fail(why, RF_EDATA, "%s: tokenizer: expected config.json's vocab_size tokens, %lld, got %d",
-                             folder, (long long)config->vocab_size, (int)rf_tokenizer_size(m->tokenizer));
-    }
+    if (!status && rf_tokenizer_found(ctx, folder)) status = rf_tokenizer_open(ctx, folder, &m->tokenizer, why);
     if (status) {
         rf_model_close(m);
         return status;

@@ -72,7 +72,8 @@ rf_status rf_logprob_text(rf_pipeline *p, const char *context, size_t context_by
     if (!status) status = add_tokens(p, text, bytes, &n, why);
     if (status) return status;
     if (o.end && p->sep < 0)
-        return rf_fail(why, RF_EUNSUPPORTED, "end: expected a tokenizer with a token that ends a text, got one without");
+        return rf_fail(why, RF_EUNSUPPORTED, "end: expected a tokenizer with a token that ends a text, got one "
+                       "without");
     if (o.end) p->id[n++] = rf_tokenizer_sep(t);
     const bool alone = !first && n;                                        /* the first token follows nothing */
     first += alone;

@@ -11,6 +11,15 @@ double rf__log_softmax(const float *z, int64_t V, int32_t id)
     return (double)z[id] - most - log(sum);
 }
 
+rf_status rf__token_in_model(const rf_pipeline *p, int32_t id, rf_error *why)
+{
+    const int64_t V = rf_model_config(p->model)->vocab_size;
+    if (id >= 0 && id < V) return RF_OK;
+    const char *token = rf_tokenizer_token(rf_model_tokenizer(p->model), id);
+    return rf_fail(why, RF_ERANGE, "token \"%.60s\": expected an id below config.json's vocab_size, %lld, got %d",
+                   rf__printable(token ? token : "").text, (long long)V, (int)id);
+}
+
 static rf_status run(rf_pipeline *p, const rf_batch *b, const int32_t row[], int64_t i, int64_t m,
                      rf__masked_sink *sink, void *user, rf_error *why)
 {
@@ -67,8 +76,10 @@ rf_status rf__pseudo_logprobs(rf_pipeline *p, const int32_t id[], int64_t n, int
     int64_t *at = rf__calloc(p->ctx, (size_t)m, sizeof *at);
     if (m && !at) return rf_fail(why, RF_ENOMEM, "out of memory: a text of %lld tokens", (long long)m);
     for (int64_t i = 0; i < m; i++) at[i] = first + i;
+    rf_status status = RF_OK;
+    for (int64_t i = 0; i < n && !status; i++) status = rf__token_in_model(p, id[i], why);
     terms t = {id, at, logprob, rf_model_config(p->model)->vocab_size};
-    const rf_status status = m ? rf__each_masked(p, id, n, at, m, true, batch_tokens, take_term, &t, why) : RF_OK;
+    if (m && !status) status = rf__each_masked(p, id, n, at, m, true, batch_tokens, take_term, &t, why);
     rf__free(p->ctx, at);
     return status;
 }

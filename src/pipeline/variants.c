@@ -116,7 +116,7 @@ static rf_status token_of(variants *v, char residue, int32_t *out, rf_error *why
     if (e->n != 1 || e->id[0] == rf_tokenizer_unk(t))
         return rf_fail(why, RF_EDATA, "expected a residue that the model knows, got '%c'", residue);
     *out = e->id[0];
-    return RF_OK;
+    return rf__token_in_model(v->p, *out, why);
 }
 
 static bool is_residue(char c) { return c > ' ' && c <= '~' && c != ':' && !(c >= '0' && c <= '9'); }

@@ -168,6 +168,7 @@ static rf_status add(predictions *g, const target *p, size_t most, rf_error *why
     for (size_t i = begin; i < end; i++, g->N++) {
         const bool asked = i >= first && i < last;
         g->id[g->N] = asked ? rf_tokenizer_mask(t) : e->id[i];
+        if (rf__token_in_model(g->p, e->id[i], why)) return RF_ERANGE;
         if (!asked) continue;
         g->row[g->n] = (int32_t)g->N;
         g->label[g->n++] = e->id[i];

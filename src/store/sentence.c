@@ -230,20 +230,11 @@ static rf_status tokenizer_args(const char *path, const json_t *root, const json
 static rf_status load_transformer(const rf_ctx *ctx, const char *folder, const char *below, char path[4096],
                                   json_t **out, rf_error *why)
 {
-    static const char *const names[] = {
-        RF_FILE_SENTENCE,
-        "sentence_roberta_config.json",
-        "sentence_distilbert_config.json",
-        "sentence_camembert_config.json",
-        "sentence_albert_config.json",
-        "sentence_xlm-roberta_config.json",
-        "sentence_xlnet_config.json",
-    };
     rf_status status = RF_OK;
     *out = NULL;
-    for (size_t i = 0; i < RF_COUNT(names) && !status && !json_object_size(*out); i++) {
+    for (const char *const *name = rf__transformer_settings; *name && !status && !json_object_size(*out); name++) {
         json_decref(*out);
-        status = rf__sentence_load(ctx, folder, below, names[i], false, path, out, why);
+        status = rf__sentence_load(ctx, folder, below, *name, false, path, out, why);
     }
     return status;
 }
@@ -255,9 +246,9 @@ rf_status rf__cross_encoder_limit(const rf_ctx *ctx, const char *folder, int64_t
     rf_status status = load_transformer(ctx, folder, "", path, &root, why);
     const json_t *length = json_object_get(root, "max_seq_length"), *ways = json_object_get(root, "processing_kwargs");
     if (!status) status = tokenizer_args(path, root, &length, why);
-    if (!status && (json_object_size(ways) || json_is_true(json_object_get(root, "do_lower_case"))))
-        status = rf_fail(why, RF_EUNSUPPORTED, "%.200s: processing_kwargs, do_lower_case: expected {} and false, got "
-                         "another value: texts are read as the tokenizer's own settings say; remove it", path);
+    if (!status && json_object_size(ways))
+        status = rf_fail(why, RF_EUNSUPPORTED, "%.200s: processing_kwargs: expected {}, got another value: texts are "
+                         "read as the tokenizer's own settings say; remove it", path);
     if (length && json_is_null(length)) length = NULL;
     *out = json_integer_value(length);
     if (!status && length && (!json_is_integer(length) || *out < 1 || *out > 1 << 20))
@@ -300,10 +291,6 @@ static rf_status read_transformer(const char *folder, const char *below, rf_sent
     if ((length && !json_is_integer(length)) || s->max_length < 0 || s->max_length > 1 << 20)
         status = rf_fail(why, RF_EDATA, "%.200s: max_seq_length: expected an integer from 0 to %d, got another value",
                          path, 1 << 20);
-    if (!status && json_is_true(json_object_get(root, "do_lower_case")))
-        status = rf_fail(why, RF_EUNSUPPORTED,
-                         "%.200s: do_lower_case: expected false, got true; lowercasing before the tokenizer is not "
-                         "supported: set it in the tokenizer", path);
     json_decref(root);
     return status;
 }

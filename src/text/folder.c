@@ -12,6 +12,7 @@
 
 #include "base/files/folder_keys.h"
 #include "conversation.h"
+#include "subword/merges.h"
 #include "tokenizer.h"
 
 enum { MAX_ADDED = 4096 };
@@ -29,6 +30,13 @@ rf_status rf__folder_json(rf_tokenizer_folder *f, const char *name, char path[RF
     return *out ? RF_OK : f->why->code;
 }
 
+rf_status rf__folder_fast(rf_tokenizer_folder *f)
+{
+    if (f->fast) return RF_OK;
+    const rf_status status = rf__folder_json(f, RF_FILE_TOKENIZER, f->fast_path, &f->fast);
+    return status ? status : rf__folder_rebuild(f);
+}
+
 rf_status rf__folder_flag(rf_tokenizer_folder *f, const char *path, const json_t *object, const char *key, int null,
                           int *out)
 {
@@ -44,7 +52,7 @@ rf_status rf__folder_flag(rf_tokenizer_folder *f, const char *path, const json_t
 /* An integer in 0 .. RF_TOKENIZER_FILE, or -1. */
 int64_t rf__whole_number(const json_t *x)
 {
-    const double value = json_is_real(x) ? json_real_value(x) : -1;
+    const double value = json_is_number(x) ? json_number_value(x) : -1;
     return value >= 0 && value <= RF_TOKENIZER_FILE && value == (double)(int64_t)value ? (int64_t)value : -1;
 }
 
@@ -71,8 +79,9 @@ bool rf__folder_class_rules(const rf_tokenizer_folder *f)
     return f->class && !is_class_of(f, json_classes, RF_COUNT(json_classes));
 }
 
-static const struct { const char *part, *hint; } others[] = {
-    {"ByT5", " (ByT5 has ids of its own for the 256 bytes)"},
+static const struct { const char *class, *hint; } others[] = {
+    {"ByT5Tokenizer", "; its ids of the 256 bytes are not supported"},
+    {"BertJapaneseTokenizer", "; words of MeCab and Sudachi are not supported"},
 };
 
 static bool names(const rf_tokenizer_row *row, const char *class)
@@ -82,24 +91,22 @@ static bool names(const rf_tokenizer_row *row, const char *class)
     return false;
 }
 
+/* A class without files of its own that are read here: only tokenizer.json says what it does. */
 static rf_status unknown_class(const rf_tokenizer_folder *f, const char *path)
 {
-    char known[256];
-    size_t n = 0;
-    const char *hint = "";
+    const char *hint = "", *type = json_string_value(json_object_get(json_object_get(f->fast, "model"), "type"));
     for (size_t i = 0; i < RF_COUNT(others); i++)
-        if (strstr(f->class, others[i].part)) hint = others[i].hint;
-    for (const rf_tokenizer_row *const *r = rf__tokenizer_rows; *r && n < sizeof known; r++) {
-        if (!strcmp((*r)->classes[0], json_classes[0])) continue;
-        n += (size_t)snprintf(known + n, sizeof known - n, "%s%s", n ? ", " : "", (*r)->classes[0]);
-    }
-    return rf_fail(f->why, RF_EUNSUPPORTED, "%s: tokenizer_class: %.60s is not supported%s; expected one of %s", path,
-                   f->class, hint, known);
+        if (!strcmp(f->class, others[i].class)) hint = others[i].hint;
+    if (f->fast)
+        return rf_fail(f->why, RF_EUNSUPPORTED, "%s: model: expected type Unigram, BPE or WordPiece, got %.60s",
+                       f->fast_path, type ? rf__printable(type).text : "none");
+    return rf_fail(f->why, RF_EUNSUPPORTED, "%s: tokenizer_class: %.60s: expected " RF_FILE_TOKENIZER " next to it, "
+                   "from which such a tokenizer is read, got none%s", path, rf__printable(f->class).text, hint);
 }
 
 static rf_status row_of_json(rf_tokenizer_folder *f, const rf_tokenizer_row **row)
 {
-    const rf_status status = rf__folder_json(f, RF_FILE_TOKENIZER, f->fast_path, &f->fast);
+    const rf_status status = rf__folder_fast(f);
     const char *kind = rf__model_kind(json_object_get(f->fast, "model"));
     for (const rf_tokenizer_row *const *r = rf__tokenizer_rows; *r && kind; r++)
         if ((*r)->model && !strcmp((*r)->model, kind)) *row = *r;
@@ -122,12 +129,13 @@ static const char *file_found(const rf_ctx *ctx, const char *folder, const rf_to
     return NULL;
 }
 
-/* A class that no row has, or no class: a tokenizer.json whose model a row other than the first reads is complete. */
+/* A class that no row has: a tokenizer.json is complete.  Without a class it is if its model is one that a row other
+ * than the first reads. */
 static rf_status find_in_json(rf_tokenizer_folder *f, const rf_tokenizer_row **row)
 {
     const rf_tokenizer_row *by_model = NULL;
     const rf_status status = has_file(f->ctx, f->path, RF_FILE_TOKENIZER) ? row_of_json(f, &by_model) : RF_OK;
-    if (status || !by_model || by_model == rf__tokenizer_rows[0]) return status;
+    if (status || !by_model || (!f->class && by_model == rf__tokenizer_rows[0])) return status;
     f->all = true;
     *row = by_model;
     return RF_OK;
@@ -162,8 +170,12 @@ static void take_class(const char *class, const rf_tokenizer_row **row)
 /* The classes that transformers assumes for a model_type if no tokenizer_class is given. */
 static const struct { const char *model_type, *file, *class; } model_classes[] = {
     {"esm", RF_FILE_VOCAB, "EsmTokenizer"},
+    {"marian", RF_FILE_SOURCE_SUBWORDS, "MarianTokenizer"},
     {"mpnet", RF_FILE_VOCAB, "MPNetTokenizer"},
     {"roberta", RF_FILE_MERGES, "RobertaTokenizer"},
+    {"gpt2", RF_FILE_MERGES, "GPT2Tokenizer"},
+    {"qwen2", RF_FILE_MERGES, "Qwen2Tokenizer"},
+    {"qwen3", RF_FILE_MERGES, "Qwen2Tokenizer"},
 };
 
 /* Without a tokenizer_class, transformers uses the model type: RoFormerTokenizer for a RoFormer.  It differs from
@@ -173,10 +185,12 @@ static rf_status row_of_model(rf_tokenizer_folder *f, const rf_tokenizer_row **r
 {
     const char *type = json_string_value(json_object_get(f->model, "model_type"));
     const char *file = file_found(f->ctx, f->path, row);
-    if (file && !strcmp(file, RF_FILE_TOKENIZER)) return find_in_json(f, row);
+    if (file && !strcmp(file, RF_FILE_TOKENIZER) && !has_file(f->ctx, f->path, RF_FILE_SOURCE_SUBWORDS))
+        return find_in_json(f, row);
     for (size_t i = 0; i < RF_COUNT(model_classes) && type; i++)
         if (!strcmp(type, model_classes[i].model_type) && has_file(f->ctx, f->path, model_classes[i].file))
             take_class(model_classes[i].class, row);
+    if (!file && rf__spm_folder_has(f)) return *row = rf__tokenizer_row_of("fast_unigram", NULL), RF_OK;
     const bool roformer = type ? !strcmp(type, "roformer") : has_file(f->ctx, f->path, RF_FILE_TF_CONFIG);
     if (!file || strcmp(file, RF_FILE_VOCAB) != 0 || !roformer) return RF_OK;
     bool words;
@@ -206,6 +220,7 @@ static rf_status find_row(rf_tokenizer_folder *f, const rf_tokenizer_row **row)
     for (const rf_tokenizer_row *const *r = rf__tokenizer_rows; *r; r++)
         if (names(*r, f->class)) return *row = *r, RF_OK;
     const rf_status status = find_in_json(f, row);
+    if (!status && !f->fast && rf__spm_folder_has(f)) return *row = rf__tokenizer_row_of("fast_unigram", NULL), RF_OK;
     return status || f->all ? status : unknown_class(f, path);
 }
 
@@ -496,6 +511,14 @@ static rf_status take_types(const rf_tokenizer_folder *f, rf_tokenizer *t)
 
 /* ---- opening --------------------------------------------------------------------------------------------------- */
 
+/* WordPiece and tokenizer.json lowercase as sentence_bert_config.json says. */
+static rf_status check_lowered(const rf_tokenizer_folder *f, const rf_tokenizer *t)
+{
+    if (!f->lowers || f->fast || !strcmp(t->row->name, "wordpiece") || !strcmp(t->row->name, "mpnet")) return RF_OK;
+    return rf_fail(f->why, RF_EUNSUPPORTED, "%s: " RF_FILE_SENTENCE ": do_lower_case: expected false with a tokenizer "
+                   "of %s, got true", f->path, t->row->title);
+}
+
 static rf_status open_folder(rf_tokenizer_folder *f, rf_tokenizer **out)
 {
     char map_path[RF_PATH];
@@ -504,13 +527,15 @@ static rf_status open_folder(rf_tokenizer_folder *f, rf_tokenizer **out)
     rf_status status = rf__folder_json(f, RF_FILE_TOKENIZER_CONFIG, f->config_path, &f->config);
     if (!status && f->config)
         status = rf__folder_keys_check(RF_KEYS_TOKENIZER_CONFIG, f->config_path, f->config, f->why);
-    if (!status) status = find_row(f, &row);
     if (!status && !json_object_get(f->config, "added_tokens_decoder"))
         status = rf__folder_json(f, RF_FILE_SPECIAL_TOKENS, map_path, &f->map);
+    if (!status) status = rf__folder_lowers(f);
+    if (!status) status = find_row(f, &row);
     if (!status) status = read_specials(f);
     if (!status) status = read_added(f, row);
     f->parts.name = f->config_path;
     if (!status) status = row->open(f, &t);
+    if (!status) status = check_lowered(f, t);
     if (!status) status = keep(f, t);
     if (!status) status = take_types(f, t);
     if (!status) status = read_conversation(f, t);

@@ -188,7 +188,8 @@ rf_status rf__tokenizer_begin(rf_tokenizer *t, const rf_tokenizer_parts *parts, 
     t->added = rf__calloc(t->ctx, parts->added_n + RF_SPECIALS, sizeof *t->added);
     if (!t->added) return no_memory(why);
     for (int i = 0; i < RF_SPECIALS && !parts->hidden && !status; i++)
-        if (t->name[i]) status = add(t, &(rf_added){t->name[i], strlen(t->name[i]), t->special[i], .special = true}, why);
+        if (t->name[i])
+            status = add(t, &(rf_added){t->name[i], strlen(t->name[i]), t->special[i], .special = true}, why);
     for (size_t i = 0; i < parts->added_n && !status; i++) status = add(t, &parts->added[i], why);
     if (status) return status;
     list_openers(t);

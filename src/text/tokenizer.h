@@ -209,7 +209,9 @@ struct rf_tokenizer_folder {
     json_t *fast;                       /* tokenizer.json: always if `all`, otherwise if the row reads it             */
     char fast_path[RF_PATH];
     json_t *legacy;                     /* added_tokens.json, or NULL                                                 */
-    json_t *model;                      /* config.json if tokenizer_config.json has no class; or NULL                 */
+    bool rebuilt;                       /* the settings changed f->fast                                               */
+    bool lowers;                        /* sentence-transformers lowercases texts before the tokenizer does           */
+    json_t *model;                      /* config.json if it was needed; or NULL                                      */
     char model_path[RF_PATH];
     rf_tokenizer_parts parts;           /* special: from the settings; strings belong to the JSON texts               */
     rf_error *why;
@@ -218,10 +220,21 @@ struct rf_tokenizer_folder {
 /* A JSON object from a file; *out stays NULL if the file does not exist.  Integers are read as reals, because
  * transformers writes 10^30 for "no limit" (model_max_length). */
 rf_status rf__folder_json(rf_tokenizer_folder *f, const char *name, char path[RF_PATH], json_t **out);
+rf_status rf__folder_fast(rf_tokenizer_folder *f);        /* tokenizer.json with what the settings change; or nothing */
 rf_status rf__folder_flag(rf_tokenizer_folder *f, const char *path, const json_t *object, const char *key, int null,
                           int *out);
 /* Whether the folder names a class that is for one model, not for any tokenizer.json. */
 bool rf__folder_class_rules(const rf_tokenizer_folder *f);
+/* The name of a special token in the settings; NULL: none. */
+const char *rf__folder_name(const rf_tokenizer_folder *f, const char *key);
+/* rebuild.c: whether the class is this one (also with "Fast"), or without a class the model_type of config.json. */
+bool rf__folder_is(const rf_tokenizer_folder *f, const char *class, const char *model_type);
+rf_status rf__folder_rebuild(rf_tokenizer_folder *f);     /* what the settings change in f->fast                      */
+rf_status rf__folder_rewrite(rf_tokenizer_folder *f, char **text, size_t *size);   /* the same in the file's text     */
+rf_status rf__folder_lowers(rf_tokenizer_folder *f);      /* sets f->lowers                                           */
+/* A TemplateProcessing with bos_token before and eos_token after a text if add_bos_token and add_eos_token say so;
+ * `first`, `last`: the defaults. */
+rf_status rf__folder_ends(rf_tokenizer_folder *f, int first, int last, json_t **out);
 int64_t rf__whole_number(const json_t *x);                            /* 0 .. RF_TOKENIZER_FILE, or -1                */
 /* "BPE", "WordPiece", "WordLevel" or "Unigram": what the member "model" of a tokenizer.json is, from its type or, in
  * old files, from its members; NULL: none of them. */

@@ -214,6 +214,23 @@ static void an_empty_prompt(void **state)
     end(&s);
 }
 
+/* A tokenizer with a token more than the model: only a text with that token is refused. */
+static void a_token_without_a_row(void **state)
+{
+    (void)state;
+    setup s = {.ctx = t_ctx(1, NULL), .folder = tiny_model()};
+    const rf_text_logprob *p;
+    write_config_of(s.folder, V - 1, "");
+    random_weights(s.ctx, s.folder, 5);
+    open_pipeline(&s);
+    const char *last = rf_tokenizer_token(rf_model_tokenizer(rf_pipeline_model(s.p)), V - 1);
+    assert_non_null(last);
+    if (rf_logprob_text(s.p, NULL, 0, prompt, RF_STRING, NULL, &p, &s.why)) fail_msg("%s", s.why.text);
+    assert_int_equal(rf_logprob_text(s.p, NULL, 0, last, RF_STRING, NULL, &p, &s.why), RF_ERANGE);
+    assert_non_null(strstr(s.why.text, last));
+    end(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -222,6 +239,7 @@ int main(void)
         cmocka_unit_test(a_folder_that_cannot_be_followed),
         cmocka_unit_test(no_token_before_a_prompt),
         cmocka_unit_test(an_empty_prompt),
+        cmocka_unit_test(a_token_without_a_row),
     };
     return cmocka_run_group_tests_name("pipeline/generate_folder", tests, NULL, NULL);
 }

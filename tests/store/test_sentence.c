@@ -119,7 +119,6 @@ static void damage_is_named(void **state)
          "pooling: expected one, got 2; combined poolings are not supported"},
         {"p/" RF_FILE_CONFIG, "{\"pooling_mode_weightedmean_tokens\": true}", RF_EUNSUPPORTED, "weightedmean"},
         {RF_FILE_SENTENCE, "{\"max_seq_length\": -1}", RF_EDATA, "max_seq_length"},
-        {RF_FILE_SENTENCE, "{\"do_lower_case\": true}", RF_EUNSUPPORTED, "do_lower_case"},
         {"p/" RF_FILE_CONFIG, "{\"pooling_mode_mean_tokens\": false}", RF_EDATA,
          "pooling: expected one that is true, got none"},
         {RF_FILE_PROMPTS, "{\"prompts\": [\"q\"]}", RF_EDATA, "prompts: expected an object, got another value"},

@@ -255,9 +255,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(as_tokenizers_has_it), cmocka_unit_test(parts_of_characters),
         cmocka_unit_test(words_of_the_cache),   cmocka_unit_test(kept_characters),
-        cmocka_unit_test(refused),
-        cmocka_unit_test(hostile),              cmocka_unit_test(no_token_is_invented),
-        cmocka_unit_test(memory_that_ends),
+        cmocka_unit_test(refused),              cmocka_unit_test(no_token_is_invented),
+        cmocka_unit_test(hostile),              cmocka_unit_test(memory_that_ends),
     };
     return cmocka_run_group_tests_name("text/byte_level", tests, setup, teardown);
 }

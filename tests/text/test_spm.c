@@ -319,8 +319,10 @@ static const addition damaged[] = {
 static const addition unknown_fields[] = {
     {"\x30\x01", 2, "the model: expected fields of SentencePiece 0.2.3, got field 6"},
     {"\x12\x03\xC8\x03\x01", 5, "trainer_spec: expected fields of SentencePiece 0.2.3, got field 57"},
-    {"\x1A\x02\x38\x01", 4, "normalizer_spec: expected fields of SentencePiece 0.2.3, got field 7"},
-    {"\x2A\x02\x38\x01", 4, "denormalizer_spec: expected fields of SentencePiece 0.2.3, got field 7"},
+    {"\x1A\x02\x48\x01", 4, "normalizer_spec: expected fields of SentencePiece 0.2.3, got field 9"},
+    {"\x2A\x02\x48\x01", 4, "denormalizer_spec: expected fields of SentencePiece 0.2.3, got field 9"},
+    {"\x1A\x02\x38\x01", 4, "normalizer_spec: encode_case: expected false, got true"},
+    {"\x1A\x04\x38\x00\x40\x01", 6, "normalizer_spec: decode_case: expected false, got true"},
     {"\x0A\x05\x0A\x01"
      "c\x20\x01",
      7, "pieces[5]: expected fields of SentencePiece 0.2.3, got field 4"},

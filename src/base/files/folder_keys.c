@@ -2,12 +2,24 @@
 #include <stdlib.h>
 
 #include "base/files/folder_keys.h"
+#include "roformer/inspect/files.h"
 
 const rf_known_key rf__folder_keys[] = {
 #define RF_FOLDER_KEY(file, name, state, usual, why) {RF_KEYS_##file, name, RF_KEY_##state, usual, why},
 #include "base/files/folder_keys.def"
 #undef RF_FOLDER_KEY
     {0},
+};
+
+const char *const rf__transformer_settings[] = {
+    RF_FILE_SENTENCE,
+    "sentence_roberta_config.json",
+    "sentence_distilbert_config.json",
+    "sentence_camembert_config.json",
+    "sentence_albert_config.json",
+    "sentence_xlm-roberta_config.json",
+    "sentence_xlnet_config.json",
+    NULL,
 };
 
 const rf_known_key *rf__folder_key(rf_key_file file, const char *name)

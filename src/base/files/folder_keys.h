@@ -17,6 +17,10 @@ typedef struct rf_known_key {
     const char *usual, *why;
 } rf_known_key;
 
+/* Names of the file with the settings of a sentence model's Transformer; the first that has a setting counts, NULL at
+ * the end. */
+extern const char *const rf__transformer_settings[];
+
 extern const rf_known_key rf__folder_keys[];            /* the last row has no name                                  */
 
 const rf_known_key *rf__folder_key(rf_key_file file, const char *name);                       /* NULL: there is none */

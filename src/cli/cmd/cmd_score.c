@@ -49,8 +49,8 @@ static rf_status score_one(struct args *a, cli_io *io, rf_pipeline *p, const cha
     const size_t before = a->context ? strlen(a->context) : 0;
     const rf_status status = rf_logprob_text(p, a->context, before, text, size, &a->o, &s, inner);
     if (!status && s->uncounted && !a->noted) {
-        cli_note(io, "the tokenizer puts no token before a text: the first token of each text has no probability and is "
-                 "not counted (--context gives it one)");
+        cli_note(io, "the tokenizer puts no token before a text: the first token of each text has no probability and "
+                 "is not counted (--context gives it one)");
         a->noted = true;
     }
     return status ? status : print(a, name, text, size, s, &io->why);

@@ -16,12 +16,12 @@
 const rf__split rf__split_whole = {NULL, 0, false};
 const rf__split rf__split_gpt2 = {
     CONTRACTIONS "| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+", SIZE_MAX, true};
-static const rf__split qwen2 = {"(?i:" CONTRACTIONS ")" LETTERS "\\p{N}" REST, 1, false};
+const rf__split rf__split_qwen2 = {"(?i:" CONTRACTIONS ")" LETTERS "\\p{N}" REST, 1, false};
 static const rf__split llama3 = {"(?i:" CONTRACTIONS ")" LETTERS "\\p{N}{1,3}" REST, 3, false};
 
 const rf__split *rf__split_of(const char *regex)
 {
-    static const rf__split *const all[] = {&rf__split_gpt2, &qwen2, &llama3};
+    static const rf__split *const all[] = {&rf__split_gpt2, &rf__split_qwen2, &llama3};
     for (size_t i = 0; i < RF_COUNT(all); i++)
         if (!strcmp(regex, all[i]->regex)) return all[i];
     return NULL;

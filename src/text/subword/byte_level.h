@@ -12,7 +12,7 @@ typedef struct rf__split {
     bool gpt2;                          /* a word includes a leading blank; contractions in lower case only           */
 } rf__split;
 
-extern const rf__split rf__split_gpt2, rf__split_whole;
+extern const rf__split rf__split_gpt2, rf__split_qwen2, rf__split_whole;
 const rf__split *rf__split_of(const char *regex);                                     /* NULL: not supported          */
 /* The end of the word that begins at `at` < size, in valid UTF-8.  Takes time proportional to the word, or to its run
  * of blanks. */

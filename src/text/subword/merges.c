@@ -1,51 +1,88 @@
-/* merges.c — RoBERTa's tokenizer from vocab.json and merges.txt: makes the tokenizer.json that transformers'
- * RobertaTokenizer would write, which tokenizer_json.c reads.
+/* merges.c — byte-level BPE from vocab.json and merges.txt: makes the tokenizer.json that the class of transformers
+ * would write, which tokenizer_json.c reads.
  *
  *   vocab.json     {"piece": id, ...}
  *   merges.txt     "#version: 0.2", then two pieces a line, the most frequent pair first
  *
- * <s> A </s>, or <s> A </s></s> B </s>, all of type 0.  add_prefix_space (default: false) inserts a blank before each
- * text, and trim_offsets (default: true) excludes blanks from offsets. */
+ *   RobertaTokenizer   <s> A </s>, or <s> A </s></s> B </s>, all of type 0; trim_offsets (default: true) excludes
+ *                      blanks from offsets
+ *   GPT2Tokenizer      no tokens around a text, unless add_bos_token or add_eos_token says so
+ *   Qwen2Tokenizer     the same, with NFC and words of its own
+ *
+ * add_prefix_space (default: false) inserts a blank before each text. */
 #include "merges.h"
+
+#include "byte_level.h"
 
 #include <stdlib.h>
 
 #include "roformer/inspect/files.h"
 
-/* The special tokens in the order of transformers, which determines the ids of those that are not in vocab.json. */
-static const struct { const char *key, *usual; } role[] = {
-    {"bos_token", "<s>"},  {"eos_token", "</s>"}, {"unk_token", "<unk>"},  {"sep_token", "</s>"},
-    {"pad_token", "<pad>"}, {"cls_token", "<s>"}, {"mask_token", "<mask>"},
+typedef struct form form;
+struct form {
+    const char *class, *model_type;
+    const char *name[7];                /* the usual special tokens, as `keys`; NULL: none                            */
+    json_t *(*words)(int prefix);       /* pre_tokenizer                                                              */
+    const char *normalizer;             /* or NULL                                                                    */
+    bool ends;                          /* RobertaProcessing                                                          */
 };
 
-static const char *name_of(const rf_tokenizer_folder *f, size_t i)
+/* The special tokens in the order of transformers, which determines the ids of those that are not in vocab.json. */
+static const char *const keys[] = {"bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token",
+                                   "mask_token"};
+
+static json_t *level(int prefix, int regex)
 {
-    const json_t *x = json_object_get(f->map, role[i].key);
-    if (!x) x = json_object_get(f->config, role[i].key);
-    const char *name = json_string_value(json_is_object(x) ? json_object_get(x, "content") : x);
-    return name ? name : role[i].usual;
+    return json_pack("{s:s, s:b, s:b, s:b}", "type", "ByteLevel", "add_prefix_space", prefix, "trim_offsets", 1,
+                     "use_regex", regex);
 }
 
-static const char *name_by(const rf_tokenizer_folder *f, const char *key)
+static json_t *words_of_gpt2(int prefix) { return level(prefix, 1); }
+
+static json_t *words_of_qwen2(int prefix)
 {
-    size_t i = 0;
-    while (strcmp(role[i].key, key) != 0) i++;
-    return name_of(f, i);
+    return json_pack("{s:s, s:[{s:s, s:{s:s}, s:s, s:b}, o]}", "type", "Sequence", "pretokenizers", "type", "Split",
+                     "pattern", "Regex", rf__split_qwen2.regex, "behavior", "Isolated", "invert", 0,
+                     level(prefix, 0));
+}
+
+#define END "<|endoftext|>"
+static const form forms[] = {
+    {"RobertaTokenizer", "roberta", {"<s>", "</s>", "<unk>", "</s>", "<pad>", "<s>", "<mask>"}, words_of_gpt2, NULL,
+     true},
+    {"GPT2Tokenizer", "gpt2", {END, END, END, NULL, NULL, NULL, NULL}, words_of_gpt2, NULL, false},
+    {"Qwen2Tokenizer", "qwen2", {NULL, END, END, NULL, END, NULL, NULL}, words_of_qwen2, "NFC", false},
+    {"Qwen2Tokenizer", "qwen3", {NULL, END, END, NULL, END, NULL, NULL}, words_of_qwen2, "NFC", false},
+};
+
+/* NULL: the settings name none of them. */
+static const form *form_of(const rf_tokenizer_folder *f)
+{
+    for (size_t i = 0; i < RF_COUNT(forms); i++)
+        if (rf__folder_is(f, forms[i].class, forms[i].model_type)) return &forms[i];
+    return NULL;
+}
+
+static const char *name_of(const rf_tokenizer_folder *f, const form *as, size_t i)
+{
+    const char *name = rf__folder_name(f, keys[i]);
+    const json_t *own = json_object_get(f->config, keys[i]), *map = json_object_get(f->map, keys[i]);
+    return name ? name : (own && json_is_null(own)) || (map && json_is_null(map)) ? NULL : as->name[i];
 }
 
 /* {"id": ..., "content": ...} for each special token, with its settings. */
-static json_t *special_tokens(const rf_tokenizer_folder *f, const json_t *vocab)
+static json_t *special_tokens(const rf_tokenizer_folder *f, const form *as, const json_t *vocab)
 {
     json_t *list = json_array(), *x;
     json_int_t next = 0;
     const char *key;
     json_object_foreach((json_t *)(uintptr_t)vocab, key, x)
         if (json_integer_value(x) >= next) next = json_integer_value(x) + 1;
-    for (size_t i = 0; i < RF_COUNT(role); i++) {
-        const char *name = name_of(f, i);
+    for (size_t i = 0; i < RF_COUNT(keys); i++) {
+        const char *name = name_of(f, as, i);
         const rf_added *is = NULL;
-        bool again = false;
-        for (size_t k = 0; k < i; k++) again |= !strcmp(name, name_of(f, k));
+        bool again = !name;
+        for (size_t k = 0; k < i && name; k++) again |= name_of(f, as, k) && !strcmp(name, name_of(f, as, k));
         if (again) continue;
         for (size_t k = 0; k < f->parts.added_n; k++)
             if (!strcmp(f->parts.added[k].text, name)) is = &f->parts.added[k];
@@ -59,9 +96,8 @@ static json_t *special_tokens(const rf_tokenizer_folder *f, const json_t *vocab)
 }
 
 /* [piece, id] in the form of RobertaProcessing. */
-static json_t *end_of(const rf_tokenizer_folder *f, const char *key, const json_t *specials)
+static json_t *end_of(const char *name, const json_t *specials)
 {
-    const char *name = name_by(f, key);
     size_t i;
     const json_t *x;
     json_array_foreach((json_t *)(uintptr_t)specials, i, x)
@@ -125,42 +161,44 @@ static rf_status no_memory(const rf_tokenizer_folder *f)
     return rf_fail(f->why, RF_ENOMEM, "%s: out of memory for the tokenizer", f->fast_path);
 }
 
-/* Takes ownership of the vocabulary and the merges.  NULL: no memory. */
-static json_t *as_tokenizer(const rf_tokenizer_folder *f, int prefix, int trim, json_t *vocab, json_t *merges)
+enum { SEP = 3, CLS = 5 };              /* in `keys` */
+
+static rf_status frame_of(rf_tokenizer_folder *f, const form *as, int prefix, const json_t *specials, json_t **out)
+{
+    int trim = 1;
+    if (!as->ends) return rf__folder_ends(f, 0, 0, out);
+    const rf_status status = rf__folder_flag(f, f->config_path, f->config, "trim_offsets", 1, &trim);
+    *out = json_pack("{s:s, s:b, s:b}", "type", "RobertaProcessing", "trim_offsets", trim, "add_prefix_space", prefix);
+    rf__json_set(out, "sep", end_of(name_of(f, as, SEP), specials));
+    rf__json_set(out, "cls", end_of(name_of(f, as, CLS), specials));
+    return status;
+}
+
+/* Takes ownership of the vocabulary and the merges.  *out is NULL: no memory. */
+static rf_status as_tokenizer(rf_tokenizer_folder *f, const form *as, int prefix, json_t *vocab, json_t *merges,
+                              json_t **out)
 {
     json_t *all = json_pack("{s:s, s:n, s:n, s:n}", "version", "1.0", "truncation", "padding", "normalizer");
-    json_t *specials = special_tokens(f, vocab), *model = json_pack("{s:s, s:n, s:n, s:s, s:s, s:b}", "type", "BPE",
-        "dropout", "unk_token", "continuing_subword_prefix", "", "end_of_word_suffix", "", "fuse_unk", 0);
-    json_t *frame = json_pack("{s:s, s:b, s:b}", "type", "RobertaProcessing", "trim_offsets", trim, "add_prefix_space",
-                              prefix);
-    rf__json_set(&frame, "sep", end_of(f, "sep_token", specials));
-    rf__json_set(&frame, "cls", end_of(f, "cls_token", specials));
+    json_t *specials = special_tokens(f, as, vocab), *frame = NULL, *model = json_pack(
+        "{s:s, s:n, s:n, s:s, s:s, s:b}", "type", "BPE", "dropout", "unk_token", "continuing_subword_prefix", "",
+        "end_of_word_suffix", "", "fuse_unk", 0);
     rf__json_set(&model, "vocab", vocab);
     rf__json_set(&model, "merges", merges);
     rf__json_set(&all, "added_tokens", specials);
-    rf__json_set(&all, "pre_tokenizer", json_pack("{s:s, s:b, s:b, s:b}", "type", "ByteLevel", "add_prefix_space",
-                                                  prefix, "trim_offsets", 1, "use_regex", 1));
-    rf__json_set(&all, "post_processor", frame);
-    rf__json_set(&all, "decoder", json_pack("{s:s, s:b, s:b, s:b}", "type", "ByteLevel", "add_prefix_space", 1,
-                                            "trim_offsets", 1, "use_regex", 1));
     rf__json_set(&all, "model", model);
-    return all;
+    f->fast = all;                                         /* where the ids of the frame are                          */
+    const rf_status status = frame_of(f, as, prefix, json_object_get(all, "added_tokens"), &frame);
+    f->fast = NULL;
+    if (as->normalizer) rf__json_set(&all, "normalizer", json_pack("{s:s}", "type", as->normalizer));
+    rf__json_set(&all, "pre_tokenizer", as->words(prefix));
+    rf__json_set(&all, "post_processor", frame);
+    rf__json_set(&all, "decoder", level(1, 1));
+    *out = all;
+    return status;
 }
 
-rf_status rf__merges_read(rf_tokenizer_folder *f, char **text, size_t *size)
+rf_status rf__folder_made(rf_tokenizer_folder *f, json_t *all, char **text, size_t *size)
 {
-    json_t *vocab = NULL, *merges = json_array(), *all = NULL;
-    int prefix = 0, trim = 1;
-    rf_status status = rf__folder_flag(f, f->config_path, f->config, "add_prefix_space", 0, &prefix);
-    if (!status) status = rf__folder_flag(f, f->config_path, f->config, "trim_offsets", 1, &trim);
-    if (!status) status = read_vocab(f, &vocab);
-    if (!status) status = merges ? read_merges(f, merges) : no_memory(f);
-    if (status) {
-        json_decref(vocab);
-        json_decref(merges);
-        return status;
-    }
-    all = as_tokenizer(f, prefix, trim, vocab, merges);
     char *dumped = all ? rf__json_dump(all, JSON_COMPACT) : NULL;
     json_decref(all);
     *size = dumped ? strlen(dumped) : 0;
@@ -174,4 +212,26 @@ rf_status rf__merges_read(rf_tokenizer_folder *f, char **text, size_t *size)
     rf__free(f->ctx, *text);
     *text = NULL;
     return f->why->code ? f->why->code : no_memory(f);
+}
+
+rf_status rf__merges_read(rf_tokenizer_folder *f, char **text, size_t *size)
+{
+    json_t *vocab = NULL, *merges = json_array(), *all = NULL;
+    int prefix = 0;
+    const form *as = form_of(f);
+    if (!as)
+        return rf_fail(f->why, RF_EUNSUPPORTED, "%s: expected tokenizer_class in tokenizer_config.json, got none; "
+                       RF_FILE_MERGES " does not say which special tokens a text has", f->path);
+    rf_status status = rf__folder_flag(f, f->config_path, f->config, "add_prefix_space", 0, &prefix);
+    if (!status) status = read_vocab(f, &vocab);
+    if (!status) status = merges ? read_merges(f, merges) : no_memory(f);
+    if (status) {
+        json_decref(vocab);
+        json_decref(merges);
+        return status;
+    }
+    status = as_tokenizer(f, as, prefix, vocab, merges, &all);
+    if (!status) return rf__folder_made(f, all, text, size);
+    json_decref(all);
+    return status;
 }

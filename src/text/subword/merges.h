@@ -1,4 +1,4 @@
-/* merges.h — the older files of byte-level BPE, vocab.json and merges.txt. */
+/* merges.h — older files, of which a tokenizer.json is made: vocab.json and merges.txt, sentencepiece.bpe.model. */
 #ifndef RF_TEXT_MERGES_H
 #define RF_TEXT_MERGES_H
 
@@ -7,5 +7,12 @@
 /* The tokenizer.json that transformers' RobertaTokenizer would write for the folder's files and settings: its text,
  * freed with rf__free.  Sets f->fast and f->fast_path (of vocab.json, which messages name). */
 rf_status rf__merges_read(rf_tokenizer_folder *f, char **text, size_t *size);
+
+/* The same for sentencepiece.bpe.model of XLM-RoBERTa (spm_folder.c). */
+rf_status rf__spm_folder_read(rf_tokenizer_folder *f, char **text, size_t *size);
+bool rf__spm_folder_has(const rf_tokenizer_folder *f);
+
+/* Takes ownership of a tokenizer.json that was made: its text, and f->fast. */
+rf_status rf__folder_made(rf_tokenizer_folder *f, json_t *all, char **text, size_t *size);
 
 #endif

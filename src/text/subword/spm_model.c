@@ -147,16 +147,30 @@ static rf_status take_map(reader *r, const rf__field *f, rf__charsmap *map)
                    MOST_GROWTH, map->longest);
 }
 
+/* A flag of Marian's fork of SentencePiece, which other programs pass over: false is what they do. */
+static rf_status take_case(reader *r, const rf__field *f, const char *what)
+{
+    const rf_status status = expect(r, f, RF_WIRE_VARINT, what);
+    if (status || !f->value) return status;
+    return rf_fail(r->why, RF_EUNSUPPORTED, "%s: SentencePiece model: %s: %s: expected false, got true; the case codes "
+                   "of Marian's fork of SentencePiece are not supported", r->name, r->part, what);
+}
+
 static rf_status take_rules(reader *r, const rf__field *f, void *message)
 {
     rf__spm_rules *rules = message;
     switch (f->number) {
     case 1: return expect(r, f, RF_WIRE_LENGTH, "name");
-    case 2: return take_map(r, f, &rules->map);
+    case 2:
+        rules->raw = f->data;
+        rules->raw_size = f->size;
+        return take_map(r, f, &rules->map);
     case 3: return take_flag(r, f, "add_dummy_prefix", &rules->dummy_prefix);
     case 4: return take_flag(r, f, "remove_extra_whitespaces", &rules->remove_extra);
     case 5: return take_flag(r, f, "escape_whitespaces", &rules->escape);
     case 6: return expect(r, f, RF_WIRE_LENGTH, "normalization_rule_tsv");   /* from which the map is built */
+    case 7: return take_case(r, f, "encode_case");
+    case 8: return take_case(r, f, "decode_case");
     default: return unknown_field(r, f);
     }
 }

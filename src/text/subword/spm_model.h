@@ -17,6 +17,8 @@ typedef enum rf__piece_type {
 /* NormalizerSpec */
 typedef struct rf__spm_rules {
     rf__charsmap map;
+    const unsigned char *raw;           /* the map's bytes in the text that was loaded, as long as that exists        */
+    size_t raw_size;
     bool dummy_prefix, remove_extra, escape;
 } rf__spm_rules;
 

@@ -181,7 +181,10 @@ static rf_status read_parts(rf_tokenizer_folder *f, hf_tokenizer *t)
 {
     const rf_ctx *ctx = f->ctx;
     rf_status status = RF_OK;
-    if (!t->file) status = rf__read_file(ctx, f->fast_path, RF_TOKENIZER_FILE, &t->file, &t->bytes, f->why);
+    if (!t->file) {
+        status = rf__read_file(ctx, f->fast_path, RF_TOKENIZER_FILE, &t->file, &t->bytes, f->why);
+        if (!status) status = rf__folder_rewrite(f, &t->file, &t->bytes);
+    }
     if (!status)
         status = rf__normal_read(&t->normal, ctx, json_object_get(f->fast, "normalizer"), f->fast_path, f->why);
     if (!status) status = rf__hf_read_splitter(f, t, json_object_get(f->fast, "pre_tokenizer"));
@@ -225,10 +228,16 @@ static rf_status open_any(rf_tokenizer_folder *f, rf_tokenizer **out)
 {
     static const rf_tokenizer_row *const row[] = {&rf__tokenizer_fast_bpe, &rf__tokenizer_fast_wordpiece,
                                                   &rf__tokenizer_fast_wordlevel, &rf__tokenizer_fast_unigram};
+    char *file = NULL;
+    size_t bytes = 0;
+    rf_status status = f->fast ? RF_OK : rf__spm_folder_read(f, &file, &bytes);
+    if (!status && file) status = rf__folder_rebuild(f);
+    if (!status && file) status = rf__folder_rewrite(f, &file, &bytes);
+    if (status) return rf__free(f->ctx, file), status;
     const char *kind = rf__model_kind(json_object_get(f->fast, "model"));
     size_t i = 0;
     while (kind && strcmp(kind, row[i]->model) != 0) i++;
-    return open_as(f, row[i], NULL, 0, out);
+    return open_as(f, row[i], file, bytes, out);
 }
 
 rf_status rf__fast_bpe_of(const rf_ctx *ctx, const json_t *json, const char *name, rf_tokenizer **out, rf_error *why)
@@ -248,38 +257,23 @@ rf_status rf__fast_bpe_of(const rf_ctx *ctx, const json_t *json, const char *nam
     return status;
 }
 
-/* The class takes add_prefix_space (false) from its settings and ignores tokenizer.json's: both must agree. */
-static rf_status check_prefix(rf_tokenizer_folder *f)
-{
-    const bool json = json_is_true(json_object_get(json_object_get(f->fast, "pre_tokenizer"), "add_prefix_space"));
-    const bool own = json_is_true(json_object_get(f->config, "add_prefix_space"));
-    if (own == json) return RF_OK;
-    return rf_fail(f->why, RF_EUNSUPPORTED, "%s: add_prefix_space: expected %s as in tokenizer_config.json%s, got %s",
-                   f->fast_path, own ? "true" : "false",
-                   json_object_get(f->config, "add_prefix_space") ? "" : " (which has no such key)",
-                   json ? "true" : "false");
-}
-
-/* RoBERTa's class: tokenizer.json if it exists, otherwise vocab.json and merges.txt. */
-static rf_status open_roberta(rf_tokenizer_folder *f, rf_tokenizer **out)
+/* Classes of byte-level BPE: tokenizer.json if it exists, otherwise vocab.json and merges.txt. */
+static rf_status open_merges(rf_tokenizer_folder *f, rf_tokenizer **out)
 {
     char *file = NULL, path[RF_PATH];
     size_t bytes = 0;
-    const char *type = json_string_value(json_object_get(f->model, "model_type"));
     f->all = true;
-    if (!f->class && !(type && !strcmp(type, "roberta")))
-        return rf_fail(f->why, RF_EUNSUPPORTED, "%s: expected tokenizer_class in tokenizer_config.json, got none; "
-                       RF_FILE_MERGES " does not say which special tokens a text has", f->path);
     rf_status status = rf__path(path, sizeof path, f->path, RF_FILE_TOKENIZER, f->why);
-    if (status) return status;
-    if (rf__is_there(f->ctx, path)) {
-        status = rf__folder_json(f, RF_FILE_TOKENIZER, f->fast_path, &f->fast);
-        if (!status) status = check_prefix(f);
-    } else {
-        status = rf__merges_read(f, &file, &bytes);
+    if (!status && rf__is_there(f->ctx, path)) {
+        status = rf__folder_fast(f);
+        if (!status && rf__wordpiece_fits(f)) return rf__tokenizer_rows[0]->open(f, out);
+        return status ? status : open_any(f, out);
     }
-    if (status) return status;
-    return file ? open_as(f, &rf__tokenizer_fast_bpe, file, bytes, out) : open_any(f, out);
+    if (!status) status = rf__merges_read(f, &file, &bytes);
+    if (!status) status = rf__folder_rebuild(f);
+    if (!status) status = rf__folder_rewrite(f, &file, &bytes);
+    if (status) rf__free(f->ctx, file);
+    return status ? status : open_as(f, &rf__tokenizer_fast_bpe, file, bytes, out);
 }
 
 static rf_status save(const rf_tokenizer *t, rf_ready_files *to, rf_error *why)
@@ -292,7 +286,8 @@ static rf_status save(const rf_tokenizer *t, rf_ready_files *to, rf_error *why)
 
 static const char *const files[] = {RF_FILE_SPECIAL_TOKENS, RF_FILE_TOKENIZER, RF_FILE_TOKENIZER_CONFIG, NULL};
 static const char *const classes[] = {"PreTrainedTokenizerFast", NULL};
-static const char *const roberta_classes[] = {"RobertaTokenizer", "RobertaTokenizerFast", NULL};
+static const char *const roberta_classes[] = {"RobertaTokenizer", "RobertaTokenizerFast", "GPT2Tokenizer",
+                                              "GPT2TokenizerFast", "Qwen2Tokenizer", "Qwen2TokenizerFast", NULL};
 static const char *const roberta_holds[] = {RF_FILE_MERGES, NULL};
 
 #define SHARED                                                                                                        \
@@ -321,4 +316,4 @@ const rf_tokenizer_row rf__tokenizer_bytelevel = {
     .open = open_any, .training = &rf__byte_level_training, SHARED};
 const rf_tokenizer_row rf__tokenizer_roberta = {
     .name = "roberta", .title = "sub-words, BPE (vocab.json, merges.txt)", .classes = roberta_classes,
-    .holds = roberta_holds, .open = open_roberta, SHARED};
+    .holds = roberta_holds, .open = open_merges, SHARED};

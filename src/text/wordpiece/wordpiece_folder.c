@@ -72,6 +72,8 @@ static rf_status read_settings(source *s)
     if (f->all) return RF_OK;
     rf_status status = rf__folder_flag(f, f->config_path, f->config, "do_lower_case", 1, &o->lowercase);
     if (!status) status = rf__folder_flag(f, f->config_path, f->config, "strip_accents", -1, &o->strip_accents);
+    if (f->lowers && o->strip_accents < 0) o->strip_accents = o->lowercase;
+    if (f->lowers) o->lowercase = 1;                       /* Lowercase before the normalizer gives the same          */
     if (!status) status = rf__folder_flag(f, f->config_path, f->config, "tokenize_chinese_chars", 1, &o->han_split);
     if (!status)
         status = read_longest(s, f->config_path, json_object_get(f->config, "max_input_chars_per_word"));
@@ -343,7 +345,7 @@ static rf_status read_source(source *s, const char *vocab_path, bool *lines)
     rf_status status = read_rules(s);
     *lines = !status && rf__is_there(f->ctx, vocab_path) && !f->all;
     if (!status && !f->fast && (!*lines || (s->bert && s->options.rules == RF_RULES_RUST)))
-        status = rf__folder_json(f, RF_FILE_TOKENIZER, f->fast_path, &f->fast);
+        status = rf__folder_fast(f);
     if (status) return status;
     if (f->fast) *lines = false;
     if (!*lines && !f->fast) {

@@ -1,0 +1,233 @@
+/* rebuild.c — what the other files of a folder change in its tokenizer.json before it is read.
+ *
+ * The classes of transformers build their pipeline again from the vocabulary and from tokenizer_config.json.  Table of
+ * what that changes (docs/formats.md has the same for readers); both, 5.24 and 4.57, unless a column says otherwise:
+ *
+ *   class                           what the class decides                               from the key (default)
+ *   GPT2, Qwen2, RobertaTokenizer   ByteLevel's add_prefix_space                         add_prefix_space (false)
+ *   RobertaTokenizer                RobertaProcessing, if there is no post_processor     cls_token, sep_token
+ *                                   (5.24; 4.57 adds no tokens)
+ *   LlamaTokenizer                  only 4.57: the tokens around a text                  add_bos_token (true),
+ *                                                                                        add_eos_token (false)
+ *
+ * Where the two versions differ, the one that wrote the folder (transformers_version of config.json) is followed.
+ *
+ * sentence_bert_config.json with do_lower_case: sentence-transformers puts Lowercase before the normalizer, unless that
+ * is one or has one among its steps. */
+#include <stdlib.h>
+
+#include "base/files/folder_keys.h"
+#include "tokenizer.h"
+
+enum { PREFIX = 1, FRAME = 2, ENDS = 4 };
+
+static const struct { const char *class, *model_type; int changes; } rows[] = {
+    {"GPT2Tokenizer", "gpt2", PREFIX},
+    {"Qwen2Tokenizer", "qwen2", PREFIX},
+    {"RobertaTokenizer", "roberta", PREFIX | FRAME},
+    {"LlamaTokenizer", NULL, ENDS},
+};
+
+/* Whether the folder's class is this one, with or without "Fast"; without a class its model type decides. */
+bool rf__folder_is(const rf_tokenizer_folder *f, const char *class, const char *model_type)
+{
+    const size_t n = strlen(class);
+    const char *type = json_string_value(json_object_get(f->model, "model_type"));
+    if (f->class) return !strncmp(f->class, class, n) && (!f->class[n] || !strcmp(f->class + n, "Fast"));
+    return type && model_type && !strcmp(type, model_type);
+}
+
+const char *rf__folder_name(const rf_tokenizer_folder *f, const char *key)
+{
+    const json_t *x = json_object_get(f->map, key);
+    if (!x) x = json_object_get(f->config, key);
+    return json_string_value(json_is_object(x) ? json_object_get(x, "content") : x);
+}
+
+static bool is_type(const json_t *x, const char *type)
+{
+    const char *own = json_string_value(json_object_get(x, "type"));
+    return own && !strcmp(own, type);
+}
+
+/* Replaces a part of tokenizer.json. */
+static rf_status put_part(rf_tokenizer_folder *f, const char *part, json_t *value)
+{
+    f->rebuilt = true;
+    if (value && !json_object_set_new(f->fast, part, value)) return RF_OK;
+    return rf_fail(f->why, RF_ENOMEM, "%s: %s: out of memory", f->fast_path, part);
+}
+
+/* The id of a piece or an added token; 0: there is none. */
+static json_int_t id_of(const rf_tokenizer_folder *f, const char *name)
+{
+    const json_t *x = json_object_get(json_object_get(json_object_get(f->fast, "model"), "vocab"), name), *one;
+    size_t i;
+    json_array_foreach(json_object_get(f->fast, "added_tokens"), i, one) {
+        const char *own = json_string_value(json_object_get(one, "content"));
+        if (!x && own && !strcmp(own, name)) x = json_object_get(one, "id");
+    }
+    return (json_int_t)json_number_value(x);
+}
+
+static rf_status set_prefix(rf_tokenizer_folder *f)
+{
+    json_t *level = json_object_get(f->fast, "pre_tokenizer");
+    int prefix = 0;
+    const rf_status status = rf__folder_flag(f, f->config_path, f->config, "add_prefix_space", 0, &prefix);
+    if (status || !is_type(level, "ByteLevel") || json_is_true(json_object_get(level, "add_prefix_space")) == prefix)
+        return status;
+    f->rebuilt = true;
+    if (json_object_set_new(level, "add_prefix_space", json_boolean(prefix)))
+        return rf_fail(f->why, RF_ENOMEM, "%s: pre_tokenizer: out of memory", f->fast_path);
+    return RF_OK;
+}
+
+static rf_status add_frame(rf_tokenizer_folder *f)
+{
+    const json_t *x = json_object_get(f->fast, "post_processor");
+    const char *cls = rf__folder_name(f, "cls_token"), *sep = rf__folder_name(f, "sep_token");
+    int prefix = 0, trim = 1;
+    if (!cls) cls = "<s>";
+    if (!sep) sep = "</s>";
+    if (x && !json_is_null(x)) return RF_OK;
+    rf_status status = rf__folder_flag(f, f->config_path, f->config, "add_prefix_space", 0, &prefix);
+    if (!status) status = rf__folder_flag(f, f->config_path, f->config, "trim_offsets", 1, &trim);
+    if (status) return status;
+    return put_part(f, "post_processor",
+               json_pack("{s:s, s:[s, I], s:[s, I], s:b, s:b}", "type", "RobertaProcessing", "sep", sep, id_of(f, sep),
+                         "cls", cls, id_of(f, cls), "trim_offsets", trim, "add_prefix_space", prefix));
+}
+
+/* Appends a token or a text to a template. */
+static void append(json_t **list, const char *kind, const char *id, int type)
+{
+    rf__json_add(list, json_pack("{s:{s:s, s:i}}", kind, "id", id, "type_id", type));
+}
+
+static void declare(const rf_tokenizer_folder *f, json_t **tokens, const char *name)
+{
+    rf__json_set(tokens, name, json_pack("{s:s, s:[I], s:[s]}", "id", name, "ids", id_of(f, name), "tokens", name));
+}
+
+rf_status rf__folder_ends(rf_tokenizer_folder *f, int first, int last, json_t **out)
+{
+    const char *bos = rf__folder_name(f, "bos_token"), *eos = rf__folder_name(f, "eos_token");
+    rf_status status = rf__folder_flag(f, f->config_path, f->config, "add_bos_token", 0, &first);
+    if (!status) status = rf__folder_flag(f, f->config_path, f->config, "add_eos_token", 0, &last);
+    if (status) return status;
+    json_t *single = json_array(), *pair = json_array(), *tokens = json_object();
+    if (bos && first) declare(f, &tokens, bos);
+    if (eos && last) declare(f, &tokens, eos);
+    for (int two = 0; two < 2; two++)
+        for (int i = 0; i <= two; i++) {
+            json_t **to = two ? &pair : &single;
+            if (bos && first) append(to, "SpecialToken", bos, i);
+            append(to, "Sequence", i ? "B" : "A", i);
+            if (eos && last) append(to, "SpecialToken", eos, i);
+        }
+    *out = json_pack("{s:s, s:o, s:o, s:o}", "type", "TemplateProcessing", "single", single, "pair", pair,
+                     "special_tokens", tokens);
+    return *out ? RF_OK : rf_fail(f->why, RF_ENOMEM, "%s: post_processor: out of memory", f->fast_path);
+}
+
+/* Whether transformers 5 wrote the folder. */
+static rf_status is_new(rf_tokenizer_folder *f, bool *out)
+{
+    rf_status status = f->model ? RF_OK : rf__folder_json(f, RF_FILE_CONFIG, f->model_path, &f->model);
+    const char *version = json_string_value(json_object_get(f->model, "transformers_version"));
+    *out = version && strtol(version, NULL, 10) >= 5;
+    return status;
+}
+
+static rf_status set_ends(rf_tokenizer_folder *f)
+{
+    bool new = false;
+    json_t *frame = NULL;
+    rf_status status = is_new(f, &new);
+    if (status || new) return status;
+    status = rf__folder_ends(f, 1, 0, &frame);
+    return status ? status : put_part(f, "post_processor", frame);
+}
+
+/* ---- do_lower_case ----------------------------------------------------------------------------------------------- */
+
+rf_status rf__folder_lowers(rf_tokenizer_folder *f)
+{
+    rf_status status = RF_OK;
+    bool found = false;
+    for (const char *const *name = rf__transformer_settings; *name && !status && !found; name++) {
+        char path[RF_PATH];
+        json_t *own = NULL;
+        status = rf__folder_json(f, *name, path, &own);
+        found = json_object_size(own) > 0;
+        if (found) f->lowers = json_is_true(json_object_get(own, "do_lower_case"));
+        json_decref(own);
+    }
+    return status;
+}
+
+static bool lowers(const json_t *x)
+{
+    const json_t *one;
+    size_t i;
+    if (is_type(x, "Lowercase")) return true;
+    json_array_foreach(json_object_get(x, "normalizers"), i, one) if (is_type(one, "Lowercase")) return true;
+    return false;
+}
+
+/* With Lowercase before it, BertNormalizer gives what it gives if it lowercases itself; without a value, strip_accents
+ * is still the `lowercase` that the file has. */
+static rf_status lower_bert(rf_tokenizer_folder *f, json_t *x)
+{
+    const json_t *strip = json_object_get(x, "strip_accents"), *low = json_object_get(x, "lowercase");
+    const bool strips = json_is_boolean(strip) ? json_is_true(strip) : !json_is_false(low);
+    if (json_object_set_new(x, "strip_accents", json_boolean(strips)) ||
+        json_object_set_new(x, "lowercase", json_true()))
+        return rf_fail(f->why, RF_ENOMEM, "%s: normalizer: out of memory", f->fast_path);
+    f->rebuilt = true;
+    return RF_OK;
+}
+
+static rf_status add_lowercase(rf_tokenizer_folder *f)
+{
+    json_t *x = json_object_get(f->fast, "normalizer"), *list = json_object_get(x, "normalizers"), *one;
+    size_t i;
+    if (lowers(x)) return RF_OK;
+    if (is_type(x, "BertNormalizer")) return lower_bert(f, x);
+    json_t *all = json_pack("[{s:s}]", "type", "Lowercase");
+    if (x && !json_is_null(x) && !list) rf__json_add(&all, json_incref(x));
+    json_array_foreach(list, i, one) rf__json_add(&all, json_incref(one));
+    return put_part(f, "normalizer", json_pack("{s:s, s:o}", "type", "Sequence", "normalizers", all));
+}
+
+/* ---- all --------------------------------------------------------------------------------------------------------- */
+
+rf_status rf__folder_rebuild(rf_tokenizer_folder *f)
+{
+    rf_status status = RF_OK;
+    for (size_t i = 0; i < RF_COUNT(rows) && f->fast && !status; i++) {
+        if (!rf__folder_is(f, rows[i].class, rows[i].model_type)) continue;
+        if (rows[i].changes & PREFIX) status = set_prefix(f);
+        if (!status && rows[i].changes & FRAME) status = add_frame(f);
+        if (!status && rows[i].changes & ENDS) status = set_ends(f);
+    }
+    return !status && f->fast && f->lowers ? add_lowercase(f) : status;
+}
+
+rf_status rf__folder_rewrite(rf_tokenizer_folder *f, char **text, size_t *size)
+{
+    json_t *const read = f->fast;
+    if (!f->rebuilt) return RF_OK;
+    f->fast = rf__json_parse(*text, *size, 0, f->fast_path, f->why);               /* with integers, as in the file   */
+    rf_status status = f->fast ? rf__folder_rebuild(f) : f->why->code;
+    char *dump = status ? NULL : rf__json_dump(f->fast, JSON_COMPACT), *fresh = dump ? rf__strdup(f->ctx, dump) : NULL;
+    free(dump);
+    json_decref(f->fast);
+    f->fast = read;
+    if (!fresh) return status ? status : rf_fail(f->why, RF_ENOMEM, "%s: out of memory", f->fast_path);
+    rf__free(f->ctx, *text);
+    *text = fresh;
+    *size = strlen(fresh);
+    return RF_OK;
+}

@@ -1,0 +1,245 @@
+/* What other files of a folder change in its tokenizer.json: each folder is compared with one whose file has the
+ * change, as transformers and sentence-transformers have it.
+ * mirrors rebuild.c
+ * mirrors merges.c
+ * mirrors spm_folder.c */
+#include "one_context.h"
+
+#include "base/json.h"
+#include "roformer/tokenizer.h"
+#include "text/tokenizer.h"
+#include "text/wordpiece/wordpiece.h"
+
+#define FAST "{\"tokenizer_class\": \"PreTrainedTokenizerFast\"}"
+
+static const char *const texts[] = {"the dog barks", "The DOG Barks", " a \xC4\xB0 b", "x<s>y", "[MASK] a", ""};
+
+static json_t *golden(void)
+{
+    json_t *x = json_load_file("tests/golden/byte_level/gpt2.tokenizer.json", 0, NULL);
+    assert_non_null(x);
+    return x;
+}
+
+/* Takes ownership of the tokenizer. */
+static const char *folder_of(json_t *tokenizer, const char *settings, const char *sentence)
+{
+    const char *folder = t_folder();
+    char *text = json_dumps(tokenizer, JSON_COMPACT);
+    assert_non_null(text);
+    t_write(folder, "tokenizer.json", text, strlen(text));
+    t_write(folder, "tokenizer_config.json", settings, strlen(settings));
+    if (sentence) t_write(folder, "sentence_bert_config.json", sentence, strlen(sentence));
+    free(text);
+    json_decref(tokenizer);
+    return folder;
+}
+
+static rf_tokenizer *opened(const char *folder)
+{
+    rf_tokenizer *t = NULL;
+    rf_error why = {0};
+    if (rf_tokenizer_open(ctx, folder, &t, &why)) fail_msg("%s", why.text);
+    return t;
+}
+
+/* Both give the same ids, and so does the first after it was saved. */
+static void same(const char *a, const char *b)
+{
+    rf_error why = {0};
+    const char *copy = t_folder();
+    rf_tokenizer *t[3] = {opened(a), opened(b), NULL};
+    if (rf_tokenizer_save(t[0], copy, &why)) fail_msg("%s", why.text);
+    t[2] = opened(copy);
+    rf_encoding e[3];
+    for (int i = 0; i < 3; i++) rf_encoding_init(&e[i], ctx);
+    for (size_t k = 0; k < RF_COUNT(texts); k++) {
+        for (int i = 0; i < 3; i++)
+            if (rf_encode(t[i], texts[k], strlen(texts[k]), NULL, 0, 0, 0, &e[i], NULL, &why)) fail_msg("%s", why.text);
+        for (int i = 0; i < 2; i++) {
+            if (e[i].n != e[i + 1].n) fail_msg("%s: %zu and %zu tokens", texts[k], e[i].n, e[i + 1].n);
+            assert_memory_equal(e[i].id, e[i + 1].id, e[i].n * sizeof *e[i].id);
+        }
+    }
+    for (int i = 0; i < 3; i++) {
+        rf_encoding_clear(&e[i]);
+        rf_tokenizer_free(t[i]);
+    }
+}
+
+static json_t *with_prefix(int prefix)
+{
+    json_t *x = golden();
+    json_object_set_new(json_object_get(x, "pre_tokenizer"), "add_prefix_space", json_boolean(prefix));
+    return x;
+}
+
+/* add_prefix_space of the settings, false if it is missing, replaces that of the file. */
+static void the_class_decides_the_prefix(void **state)
+{
+    (void)state;
+    static const char *const classes[] = {"GPT2Tokenizer", "GPT2TokenizerFast", "Qwen2Tokenizer"};
+    for (size_t i = 0; i < RF_COUNT(classes); i++)
+        for (int prefix = 0; prefix < 2; prefix++) {
+            char missing[96], given[128];
+            snprintf(missing, sizeof missing, "{\"tokenizer_class\": \"%s\"}", classes[i]);
+            snprintf(given, sizeof given, "{\"tokenizer_class\": \"%s\", \"add_prefix_space\": %s}", classes[i],
+                     prefix ? "true" : "false");
+            same(folder_of(with_prefix(!prefix), given, NULL), folder_of(with_prefix(prefix), FAST, NULL));
+            same(folder_of(with_prefix(1), missing, NULL), folder_of(with_prefix(0), FAST, NULL));
+        }
+}
+
+/* Without a post_processor, the class of RoBERTa puts its two tokens around a text. */
+static void roberta_has_its_ends(void **state)
+{
+    (void)state;
+    static const char settings[] = "{\"tokenizer_class\": \"RobertaTokenizer\", \"cls_token\": \"[CLS]\","
+                                   " \"sep_token\": \"[SEP]\"}";
+    json_t *without = with_prefix(0), *with = with_prefix(0);
+    json_object_set_new(without, "post_processor", json_null());
+    json_object_set_new(with, "post_processor",
+                        json_pack("{s:s, s:[s, i], s:[s, i], s:b, s:b}", "type", "RobertaProcessing", "sep", "[SEP]", 2,
+                                  "cls", "[CLS]", 1, "trim_offsets", 1, "add_prefix_space", 0));
+    same(folder_of(without, settings, NULL), folder_of(with, FAST, NULL));
+}
+
+/* vocab.json and merges.txt give what tokenizer.json of the same pieces gives. */
+static void older_files(void **state)
+{
+    (void)state;
+    static const char settings[] = "{\"tokenizer_class\": \"GPT2Tokenizer\", \"bos_token\": \"[CLS]\", \"eos_token\": "
+                                   "\"[SEP]\", \"unk_token\": \"[UNK]\", \"add_bos_token\": true}";
+    json_t *whole = with_prefix(0), *model = json_object_get(whole, "model"), *pair;
+    const char *folder = t_folder();
+    char *vocab = json_dumps(json_object_get(model, "vocab"), JSON_COMPACT), merges[1 << 14] = "#version: 0.2\n";
+    size_t i, n = strlen(merges);
+    json_array_foreach(json_object_get(model, "merges"), i, pair)
+        n += (size_t)snprintf(merges + n, sizeof merges - n, "%s %s\n", json_string_value(json_array_get(pair, 0)),
+                              json_string_value(json_array_get(pair, 1)));
+    t_write(folder, "vocab.json", vocab, strlen(vocab));
+    t_write(folder, "merges.txt", merges, n);
+    t_write(folder, "tokenizer_config.json", settings, strlen(settings));
+    free(vocab);
+    json_t *two = json_pack("[{s:{s:s, s:i}}, {s:{s:s, s:i}}]", "Sequence", "id", "A", "type_id", 0, "Sequence", "id",
+                            "B", "type_id", 1);
+    json_object_set_new(whole, "added_tokens", json_array());
+    json_object_set_new(whole, "post_processor",
+                        json_pack("{s:s, s:[{s:{s:s, s:i}}, {s:{s:s, s:i}}], s:O, s:{s:{s:s, s:[i], s:[s]}}}", "type",
+                                  "TemplateProcessing", "single", "SpecialToken", "id", "[CLS]", "type_id", 0,
+                                  "Sequence", "id", "A", "type_id", 0, "pair", two, "special_tokens", "[CLS]", "id",
+                                  "[CLS]", "ids", 1, "tokens", "[CLS]"));
+    json_decref(two);
+    same(folder, folder_of(whole, FAST, NULL));
+}
+
+/* sentence-transformers puts Lowercase before a normalizer that has none. */
+static void lowercase_comes_first(void **state)
+{
+    (void)state;
+    static const char lower[] = "{\"do_lower_case\": true}", kept[] = "{\"do_lower_case\": false}";
+    json_t *x = golden();
+    json_object_set_new(x, "normalizer", json_pack("{s:s}", "type", "Lowercase"));
+    const char *want = folder_of(x, FAST, NULL);
+    same(folder_of(golden(), FAST, lower), want);
+    json_t *nfc = golden(), *both = golden();
+    json_object_set_new(nfc, "normalizer", json_pack("{s:s}", "type", "NFC"));
+    json_object_set_new(both, "normalizer", json_pack("{s:s, s:[{s:s}, {s:s}]}", "type", "Sequence", "normalizers",
+                                                      "type", "Lowercase", "type", "NFC"));
+    same(folder_of(nfc, FAST, lower), folder_of(both, FAST, NULL));
+    same(folder_of(golden(), FAST, kept), folder_of(golden(), FAST, NULL));
+}
+
+/* For every scalar: BertNormalizer after Lowercase gives what it gives if it lowercases itself. */
+static void bert_lowers_as_well_itself(void **state)
+{
+    (void)state;
+    static const char vocab[] = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\n";
+    rf_unicode *u = malloc(sizeof *u);
+    assert_non_null(u);
+    rf__unicode_init(u, RF_RULES_RUST);
+    for (int before = 0; before < 2; before++)
+        for (int strip = 0; strip < 2; strip++) {
+            rf_tokenizer *t[2];
+            for (int i = 0; i < 2; i++) {
+                rf_tokenizer_options o;
+                rf_error why = {0};
+                rf_tokenizer_defaults(&o);
+                o.lowercase = i ? 1 : before;
+                o.strip_accents = strip;
+                if (rf_tokenizer_new(ctx, vocab, strlen(vocab), "vocab", &o, &t[i], &why)) fail_msg("%s", why.text);
+            }
+            for (uint32_t c = 1; c < 0x110000; c++) {
+                uint32_t low[2], one[2 * RF_NORMAL_MOST], own[RF_NORMAL_MOST];
+                if (c >= 0xD800 && c < 0xE000) continue;
+                size_t n = 0;
+                const int lows = rf__unicode_lower(u, c, rf__unicode_flags(u, c), low);
+                for (int i = 0; i < lows; i++) n += t[0]->row->normalize(t[0], low[i], one + n);
+                if (n != t[1]->row->normalize(t[1], c, own) || memcmp(one, own, n * sizeof *one))
+                    fail_msg("U+%04X, lowercase %d, strip_accents %d", c, before, strip);
+            }
+            rf_tokenizer_free(t[0]);
+            rf_tokenizer_free(t[1]);
+        }
+    free(u);
+}
+
+/* XLM-RoBERTa with sentencepiece.bpe.model alone, by its class and by its model type: the ids of transformers
+ * (tools/golden/golden_spm_folder.py). */
+static void a_sentencepiece_model_alone(void **state)
+{
+    (void)state;
+    static const char class[] = "{\"tokenizer_class\": \"XLMRobertaTokenizer\"}", none[] = "{}";
+    static const char config[] = "{\"model_type\": \"xlm-roberta\"}";
+    json_t *rows = json_load_file("tests/golden/subwords/xlm_roberta.json", 0, NULL), *row, *id;
+    char *model;
+    size_t size, i, k;
+    rf_error why = {0};
+    assert_non_null(rows);
+    if (rf__read_file(ctx, "tests/golden/subwords/unigram.model", 1 << 24, &model, &size, &why))
+        fail_msg("%s", why.text);
+    for (int by_class = 0; by_class < 2; by_class++) {
+        const char *folder = t_folder(), *settings = by_class ? class : none;
+        t_write(folder, "sentencepiece.bpe.model", model, size);
+        t_write(folder, "tokenizer_config.json", settings, strlen(settings));
+        t_write(folder, "config.json", config, strlen(config));
+        rf_tokenizer *t = opened(folder);
+        rf_encoding e;
+        rf_encoding_init(&e, ctx);
+        json_array_foreach(rows, i, row) {
+            const char *text = json_string_value(json_object_get(row, "text"));
+            if (rf_encode(t, text, strlen(text), NULL, 0, 0, 0, &e, NULL, &why)) fail_msg("%s", why.text);
+            assert_int_equal(e.n, json_array_size(json_object_get(row, "ids")));
+            json_array_foreach(json_object_get(row, "ids"), k, id) assert_int_equal(e.id[k], json_integer_value(id));
+        }
+        rf_encoding_clear(&e);
+        rf_tokenizer_free(t);
+        same(folder, folder);
+    }
+    rf__free(ctx, model);
+    json_decref(rows);
+}
+
+/* What is missing is said, and no list is cut. */
+static void a_class_without_its_file(void **state)
+{
+    (void)state;
+    rf_tokenizer *t;
+    rf_error why = {0};
+    const char *folder = t_folder();
+    static const char settings[] = "{\"tokenizer_class\": \"LlamaTokenizerFast\"}";
+    t_write(folder, "tokenizer_config.json", settings, strlen(settings));
+    assert_int_equal(rf_tokenizer_open(ctx, folder, &t, &why), RF_EUNSUPPORTED);
+    assert_non_null(strstr(why.text, "LlamaTokenizerFast: expected tokenizer.json"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_class_decides_the_prefix), cmocka_unit_test(roberta_has_its_ends),
+        cmocka_unit_test(older_files),                  cmocka_unit_test(lowercase_comes_first),
+        cmocka_unit_test(bert_lowers_as_well_itself),   cmocka_unit_test(a_class_without_its_file),
+        cmocka_unit_test(a_sentencepiece_model_alone),
+    };
+    return cmocka_run_group_tests_name("text/rebuild", tests, setup, teardown);
+}
