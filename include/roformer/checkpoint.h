@@ -221,8 +221,8 @@ typedef struct rf_config {
                                                         and source */
     double activation_dropout;                       /* dropout inside the feed-forward layers */
     char decoder_position_embedding_type[32];        /* "": as position_embedding_type */
-    /* RF_HEAD_EMBED: pooling of token vectors ("cls", "mean", "max" or "last"), and whether vectors are normalized to
-       length 1. */
+    /* RF_HEAD_EMBED: pooling of token vectors ("cls", "mean", "max", "last", "sqrtlen" or "wmean", as in rf_pooling),
+       and whether vectors are normalized to length 1. */
     char sentence_pooling[8];
     int sentence_normalize;
     double sinusoidal_base;      /* 10000: base of all sinusoidal encodings (rope_theta: of rotary ones) */
@@ -355,7 +355,7 @@ typedef struct rf_sentence_dense {
 typedef struct rf_sentence {
     const rf_ctx *ctx;
     char transformer[128];      /* subfolder of the model; "": the folder itself */
-    char pooling[8];            /* "cls", "mean", "max", "last"; "": not given */
+    char pooling[8];            /* as sentence_pooling of rf_config; "": not given */
     int normalize;              /* 1: normalize vectors to length 1 */
     int include_prompt;         /* 1: pool the prompt's tokens with the others */
     int64_t max_length;         /* maximum tokens of a text; 0: not given */

@@ -86,7 +86,7 @@ static int64_t full_width(const rf_pipeline *p, bool tokens)
 
 static rf_status check(const rf_pipeline *p, const rf_embed_options *o, bool tokens, rf_error *why)
 {
-    if (o->pooling < RF_POOL_CLS || o->pooling > RF_POOL_LAST)
+    if (o->pooling < RF_POOL_CLS || o->pooling > RF_POOL_WEIGHTED)
         return rf_fail(why, RF_EARG, "pooling: expected a value of rf_pooling, got %d", (int)o->pooling);
     if (o->normalize < 0 || o->normalize > 1)
         return rf_fail(why, RF_EARG, "normalize: expected -1 to 1, got %d", o->normalize);
@@ -204,15 +204,18 @@ static void own_tokens(const rf__text_window *w, int64_t text, bool skip, int32_
     while (skip && *a < *b && w->e.added[*b - 1]) --*b;
 }
 
-/* y = the mean, or the maximum of each component, of the n rows of x, [n,C]. */
+/* y = the n rows of x, [n,C], pooled as in rf_pool; not cls and last. */
 static void pool_rows(float *y, const float *x, int64_t n, int64_t C, rf_pooling how)
 {
+    const double whole = how == RF_POOL_SQRT       ? sqrt((double)n)
+                         : how == RF_POOL_WEIGHTED ? (double)n * ((double)n + 1) / 2
+                                                   : (double)n;
     for (int64_t c = 0; c < C; c++) {
         double sum = how == RF_POOL_MAX ? (double)x[c] : 0;
         for (int64_t t = 0; t < n; t++)
-            if (how != RF_POOL_MAX) sum += (double)x[t * C + c];
+            if (how != RF_POOL_MAX) sum += (double)x[t * C + c] * (how == RF_POOL_WEIGHTED ? (double)(t + 1) : 1);
             else if ((double)x[t * C + c] > sum) sum = (double)x[t * C + c];
-        y[c] = (float)(how == RF_POOL_MAX ? sum : sum / (double)n);
+        y[c] = (float)(how == RF_POOL_MAX ? sum : sum / whole);
     }
 }
 

@@ -157,7 +157,7 @@ static rf_status check_options(const rf_index_options *o, rf_error *why)
     if (o->dimensions < 1 || o->dimensions > RF_MAX_INDEX_DIMENSIONS)
         return rf_fail(why, RF_EARG, "dimensions: expected 1 to %d, got %lld", RF_MAX_INDEX_DIMENSIONS,
                        (long long)o->dimensions);
-    if (o->pooling < RF_POOL_CLS || o->pooling > RF_POOL_LAST)
+    if (o->pooling < RF_POOL_CLS || o->pooling > RF_POOL_WEIGHTED)
         return rf_fail(why, RF_EARG, "pooling: expected a value of rf_pooling, got %d", (int)o->pooling);
     if (o->max_length < -1 || o->max_length > INT32_MAX)
         return rf_fail(why, RF_EARG, "max_length: expected -1 to %d, got %lld", INT32_MAX, (long long)o->max_length);

@@ -35,7 +35,8 @@ rf_status rf__config_keep(const rf_ctx *ctx, rf_config *c, rf_error *why)
 {
     rf_rope_scaling *s = &c->rope_scaling;
     if (keep(ctx, &s->short_factor, s->shorts) && keep(ctx, &s->long_factor, s->longs) &&
-        keep(ctx, &c->rope_theta_per_layer, c->rope_thetas) && keep(ctx, &c->rope_frequency, c->rope_frequencies) && keep_types(ctx, c))
+        keep(ctx, &c->rope_theta_per_layer, c->rope_thetas) &&
+        keep(ctx, &c->rope_frequency, c->rope_frequencies) && keep_types(ctx, c))
         return RF_OK;
     return rf_fail(why, RF_ENOMEM, "out of memory: the lists of a config");
 }

@@ -53,6 +53,8 @@ static rf_status pooling_of(const char *path, const json_t *root, rf_sentence *s
         {"pooling_mode_weightedmean_tokens", "weightedmean"},
         {"pooling_mode_lasttoken", "lasttoken"},
     };
+    static const struct { const char *theirs, *name; } ours[] = {
+        {"lasttoken", "last"}, {"mean_sqrt_len_tokens", "sqrtlen"}, {"weightedmean", "wmean"}};
     const json_t *now = json_object_get(root, "pooling_mode");
     const char *name = NULL;
     size_t n = 0;
@@ -75,9 +77,11 @@ static rf_status pooling_of(const char *path, const json_t *root, rf_sentence *s
                               "%.200s: pooling_mode: expected a string or a list of strings, got another value", path);
     if (n > 1) return rf_fail(why, RF_EUNSUPPORTED,
                               "%.200s: pooling: expected one, got %zu; combined poolings are not supported", path, n);
-    if (!strcmp(name, "lasttoken")) name = "last";                           /* sentence-transformers' name           */
+    for (size_t i = 0; i < RF_COUNT(ours); i++)
+        if (!strcmp(name, ours[i].theirs)) name = ours[i].name;
     if (rf__pooling_of(name) < 0)
-        return rf_fail(why, RF_EUNSUPPORTED, "%.200s: pooling: expected cls, mean, max or lasttoken, got \"%s\"", path,
+        return rf_fail(why, RF_EUNSUPPORTED, "%.200s: pooling: expected cls, mean, max, lasttoken, "
+                       "mean_sqrt_len_tokens or weightedmean, got \"%s\"", path,
                        rf__printable(name).text);
     snprintf(s->pooling, sizeof s->pooling, "%s", name);
     s->include_prompt = !json_is_false(json_object_get(root, "include_prompt"));

@@ -41,7 +41,8 @@ static json_t *pooling(const rf_config *c)
     return json_pack("{s:I, s:b, s:b, s:b, s:b, s:b, s:b, s:b}", "word_embedding_dimension",
                      (json_int_t)c->hidden_size, "pooling_mode_cls_token", !strcmp(how, "cls"),
                      "pooling_mode_mean_tokens", !strcmp(how, "mean"), "pooling_mode_max_tokens", !strcmp(how, "max"),
-                     "pooling_mode_mean_sqrt_len_tokens", 0, "pooling_mode_weightedmean_tokens", 0,
+                     "pooling_mode_mean_sqrt_len_tokens", !strcmp(how, "sqrtlen"),
+                     "pooling_mode_weightedmean_tokens", !strcmp(how, "wmean"),
                      "pooling_mode_lasttoken", !strcmp(how, "last"), "include_prompt", 1);
 }
 

@@ -115,7 +115,7 @@ static rf_status read_summary(const char *file, const json_t *root, rf_config *c
 }
 
 const char *const rf__poolings[] = {
-    "cls", "mean", "max", "last", NULL,
+    "cls", "mean", "max", "last", "sqrtlen", "wmean", NULL,
 };
 
 int rf__pooling_of(const char *name)

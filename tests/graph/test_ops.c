@@ -286,24 +286,27 @@ static void pool_formula(double *y, const double *const in[], const void *what)
     const struct pool *p = what;
     for (int64_t b = 0; b < p->B; b++)
         for (int64_t c = 0; c < p->C; c++) {
-            double sum = 0, most = -HUGE_VAL;
+            double sum = 0, rising = 0, most = -HUGE_VAL;
+            const double T = p->start[b + 1] - p->start[b];
             for (int32_t n = p->start[b]; n < p->start[b + 1]; n++) {
                 sum += in[0][n * p->C + c];
+                rising += (n - p->start[b] + 1) * in[0][n * p->C + c];
                 most = fmax(most, in[0][n * p->C + c]);
             }
             const double first = in[0][p->start[b] * p->C + c], last = in[0][(p->start[b + 1] - 1) * p->C + c];
-            const double mean = sum / (p->start[b + 1] - p->start[b]);
-            y[b * p->C + c] = p->how == RF_POOL_CLS    ? first
-                              : p->how == RF_POOL_MEAN ? mean
-                              : p->how == RF_POOL_MAX  ? most
-                                                       : last;
+            y[b * p->C + c] = p->how == RF_POOL_CLS        ? first
+                              : p->how == RF_POOL_MEAN     ? sum / T
+                              : p->how == RF_POOL_MAX      ? most
+                              : p->how == RF_POOL_SQRT     ? sum / sqrt(T)
+                              : p->how == RF_POOL_WEIGHTED ? rising / (T * (T + 1) / 2)
+                                                           : last;
         }
 }
 
 static void pool(void **state)
 {
     (void)state;
-    for (int how = RF_POOL_CLS; how <= RF_POOL_LAST; how++) {
+    for (int how = RF_POOL_CLS; how <= RF_POOL_WEIGHTED; how++) {
         const struct pool cases[] = {{3, 5, {0, 4, 5, 12}, (rf_pooling)how}, {1, 17, {0, 3}, (rf_pooling)how},
                                      {4, 1, {0, 1, 2, 3, 9}, (rf_pooling)how}};
         for (size_t i = 0; i < RF_COUNT(cases); i++) {

@@ -117,6 +117,8 @@ def main():
         saved(out, model, f"{model}-saved-limit", limit=7)
         saved(out, model, f"{model}-cls-unit", pooling="cls", unit=True, prompts=prompts, default_prompt_name="query")
     saved(out, "bert", "max-cut", pooling="max", truncate_dim=5)
+    saved(out, "bert", "sqrt-unit", pooling="mean_sqrt_len_tokens", unit=True)
+    saved(out, "bert", "weighted", pooling="weightedmean")
     saved(out, "bert", "unit-cut", unit=True, truncate_dim=5)
     for function in ("dot", "euclidean", "manhattan"):
         saved(out, "bert", function, similarity_fn_name=function)

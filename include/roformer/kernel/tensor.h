@@ -364,14 +364,17 @@ rf_tensor *rf_near_far(rf_graph *g, rf_tensor *near, rf_tensor *past, rf_tensor 
 /* y[i,:] = x[row[i],:]            x [N,C], y [n,C]; rows in any order, with repetitions */
 rf_tensor *rf_rows(rf_graph *g, rf_tensor *x, const int32_t row[], int64_t n);
 
-/* Pools each sequence to one vector: its first token, the mean, the maximum of each column, or its last token.
+/* Pools each sequence to one vector: its first token, the mean, the maximum of each column, its last token, the sum
+ * over the square root of the number of tokens, or the mean with the weights 1, 2, 3, ...
  * [N,C] -> [B,C]; every sequence needs at least one token */
 typedef enum rf_pooling {
     RF_POOL_AUTO = -1,                  /* only in rf_embed_options: as the folder says */
     RF_POOL_CLS,
     RF_POOL_MEAN,
     RF_POOL_MAX,
-    RF_POOL_LAST
+    RF_POOL_LAST,
+    RF_POOL_SQRT,                       /* mean_sqrt_len_tokens of sentence-transformers */
+    RF_POOL_WEIGHTED                    /* weightedmean of sentence-transformers */
 } rf_pooling;
 rf_tensor *rf_pool(rf_graph *g, rf_tensor *x, const int32_t start[], int64_t B, rf_pooling how);
 

@@ -16,8 +16,8 @@ typedef struct cli_embedding {
 
 /* The options of a command for it; `member` is the cli_embedding in its struct of arguments. */
 #define CLI_EMBEDDING_OPTIONS(type, member)                                                                            \
-    {"pooling", 'p', CLI_CHOICE, offsetof(type, member.pooling), "cls|mean|max|last", "mean", 0, 0, NULL,              \
-     "pooling of token vectors into one vector (default: as in the model folder, otherwise mean)", NULL},              \
+    {"pooling", 'p', CLI_CHOICE, offsetof(type, member.pooling), "cls|mean|max|last|sqrtlen|wmean", "mean", 0, 0,      \
+     NULL, "pooling of token vectors into one vector (default: as in the model folder, otherwise mean)", NULL},        \
         {"dimensions", 0, CLI_INT, offsetof(type, member.dimensions), "N", "0", 0, 1 << 20, NULL,                      \
          "truncate vectors to their first N dimensions before normalization (Matryoshka); 0: all", NULL},              \
         {"layer-norm", 0, CLI_FLAG, offsetof(type, member.layer_norm), NULL, NULL, 0, 0, NULL,                         \

@@ -11,8 +11,8 @@
  *
  * The factor of the scores is "softmax_plus" (kexue.fm/archives/8823); a text of 512 tokens has the factor 1. L is the
  * number of tokens of the text, but at least 16, as in bert4keras since 2023 (0.11.5).  There is one head, whose values
- * are wider than its keys: attention computes it as U / S heads (graph/ops/core/gau.c), so in training each S columns of
- * the values have separate dropout. */
+ * are wider than its keys: attention computes it as U / S heads (graph/ops/core/gau.c), so in training each S columns
+ * of the values have separate dropout. */
 #include <math.h>
 
 #include "model/layers/bert_layer.h"

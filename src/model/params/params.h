@@ -88,8 +88,8 @@ rf_status rf__position_table(const rf_params *p, const rf_weights *w, const rf_w
 /* RF_EDATA: a position table of the file is another one. */
 rf_status rf__position_tables(const rf_params *p, const rf_weights *w, rf_error *why);
 
-/* Frequencies that files contain besides their parameters, if they are not those of rope_theta, are put into the configs
- * of p (position_table.c). */
+/* Frequencies that files contain besides their parameters, if they are not those of rope_theta, are put into the
+ * configs of p (position_table.c). */
 rf_status rf__position_frequencies(rf_params *p, const rf_weights *w, rf_error *why);
 
 /* Rows of RF_ROW_BY_HEAD (by_head.c): `row` bytes each, from the order of files to that of the slab, or back. Other

@@ -8,8 +8,8 @@
  *
  *     inv_freq(i) = base^(-2i/D)
  *
- * is what ESM-2's files contain, in the published ones rounded to f16. transformers computes with the stored numbers, and
- * so does this library, unless they are the formula's. */
+ * is what ESM-2's files contain, in the published ones rounded to f16. transformers computes with the stored numbers,
+ * and so does this library, unless they are the formula's. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

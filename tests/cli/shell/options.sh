@@ -10,9 +10,9 @@ expect 2 'unknown command pretrian; did you mean pretrain\?' "$program" pretrian
 expect 2 'unknown command xyzzy' "$program" xyzzy
 expect 2 "bench: expected one of forward, .*, got 'fowrard'; did you mean forward\?" "$program" bench fowrard
 expect 2 'usage: roformer' "$program"
-expect 2 '--pooling: expected a value .cls\|mean\|max\|last., got none' "$program" embed --pooling
+expect 2 '--pooling: expected a value .cls\|mean\|max\|last\|sqrtlen\|wmean., got none' "$program" embed --pooling
 expect 2 '--output: expected a value .FILE., got none' "$program" embed -o --normalize
-expect 2 "--pooling: expected one of cls\\|mean\\|max\\|last, got 'median'" "$program" embed --pooling median
+expect 2 "--pooling: expected one of cls\\|mean\\|max\\|last\\|sqrtlen\\|wmean, got 'median'" "$program" embed --pooling median
 
 # Options of transformers' Trainer: each is one here, or is answered with what to do instead (tools/golden/golden_trainer_options.py).
 expect 2 '--fp16 is not an option of roformer finetune: --bf16 computes' "$program" finetune --fp16

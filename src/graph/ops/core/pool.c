@@ -4,12 +4,35 @@
  *     mean   y[b,:] = sum_n x[n,:] / T
  *     max    y[b,c] = largest x[n,c] (the first of equals)        n in sequence b of T tokens
  *     last   y[b,:] = x[start[b+1] - 1,:]
+ *     sqrtlen  y[b,:] = sum_n x[n,:] / sqrt T
+ *     wmean  y[b,:] = sum_t t x[t,:] / sum_t t                    t = 1 ... T, the place of a token
  *
- * dx is the transpose: dy to the first or last token, dy / T to all, or dy[b,c] to the token with the maximum. */
+ * dx is the transpose: dy to the first or last token, dy times a token's share to all, or dy[b,c] to the token with the
+ * maximum. */
+#include <math.h>
+
 #include "graph/graph.h"
 
 struct saved { const int32_t *start; rf_pooling how; int32_t *which; };
 struct pass { const rfk_table *k; const struct saved *s; float *y; const float *x; int64_t C; };
+
+/* The factor of token t, from 0 on, in a sum over T tokens. */
+static float share(rf_pooling how, int64_t t, int64_t T)
+{
+    if (how == RF_POOL_SQRT) return (float)(1 / sqrt((double)T));
+    if (how == RF_POOL_WEIGHTED) return (float)((double)(t + 1) / ((double)T * ((double)T + 1) / 2));
+    return 1 / (float)T;
+}
+
+static void weigh(const struct pass *a, float *y, const float *x, int64_t T)
+{
+    a->k->scale(y, x, share(a->s->how, 0, T), a->C);
+    for (int64_t t = 1; t < T; t++) {
+        const float factor = share(a->s->how, t, T);
+        x += a->C;
+        for (int64_t c = 0; c < a->C; c++) y[c] += factor * x[c];
+    }
+}
 
 static void pool(void *arg, int64_t b, int worker)
 {
@@ -20,6 +43,10 @@ static void pool(void *arg, int64_t b, int worker)
     float *y = a->y + b * C;
     const float *x = a->x + first * C;
     int32_t *which = a->s->which ? a->s->which + b * C : NULL;
+    if (a->s->how == RF_POOL_SQRT || a->s->how == RF_POOL_WEIGHTED) {
+        weigh(a, y, x, last - first);
+        return;
+    }
     if (a->s->how == RF_POOL_LAST) x += (last - 1 - first) * C;
     memcpy(y, x, (size_t)C * sizeof *y);
     if (which)
@@ -54,7 +81,10 @@ static void pool_back(void *arg, int64_t b, int worker)
     case RF_POOL_CLS: memcpy(dx, dy, (size_t)C * sizeof *dx); break;
     case RF_POOL_LAST: memcpy(dx + (last - 1 - first) * C, dy, (size_t)C * sizeof *dx); break;
     case RF_POOL_MEAN:
-        for (int32_t n = first; n < last; n++, dx += C) a->k->scale(dx, dy, 1 / (float)(last - first), C);
+    case RF_POOL_SQRT:
+    case RF_POOL_WEIGHTED:
+        for (int32_t n = first; n < last; n++, dx += C)
+            a->k->scale(dx, dy, share(a->s->how, n - first, last - first), C);
         break;
     case RF_POOL_MAX:
         for (int64_t c = 0; c < C; c++) dx[(a->s->which[b * C + c] - first) * C + c] = dy[c];
@@ -74,7 +104,7 @@ rf_tensor *rf_pool(rf_graph *g, rf_tensor *x, const int32_t start[], int64_t B, 
 {
     RF_EXPECT(g, "pool", x, 2);
     RF_STARTS(g, "pool", start, B, x->dim[0], 1);
-    RF_NEED(g, how >= RF_POOL_CLS && how <= RF_POOL_LAST, RF_EARG,
+    RF_NEED(g, how >= RF_POOL_CLS && how <= RF_POOL_WEIGHTED, RF_EARG,
             "pool: expected a value of rf_pooling, got %d", (int)how);
 
     const bool track = rf__tracked(g, RF_IN(x));
