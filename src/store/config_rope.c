@@ -147,7 +147,7 @@ static rf_status read_object(const rf_ctx *ctx, const char *file, const json_t *
 
 static const char *const names[] = {"rope_scaling", "rope_parameters"};
 
-/* With both objects, transformers uses rope_scaling alone, unless it is empty. The original length beside them takes
+/* With both objects, transformers uses rope_scaling alone, unless it is empty. The original length next to them takes
  * precedence over the one inside. */
 static rf_status read_flat(const rf_ctx *ctx, const char *file, const json_t *root, rf_config *c, rf_error *why)
 {

@@ -60,7 +60,7 @@ static const float *in_file_order(void *user, size_t i, rf_error *why)
     return rf__param_reorder(w->params, p, w->copy, row, true, why) ? NULL : w->copy;
 }
 
-/* The frequencies that were read beside the parameters (position_table.c). */
+/* The frequencies that were read with the parameters (position_table.c). */
 static size_t list_frequencies(writing *w, size_t n)
 {
     const rf_config *c = &w->params->config;
