@@ -195,13 +195,28 @@ class Processes(unittest.TestCase):
         self.assertLess(self.interrupted(lambda: fill(texts)), 5)
         self.assertEqual(len(fill("a [MASK].")), 5)
 
-    def test_closed_by_another_thread(self):
-        other = SentenceTransformer(support.SENTENCES)
-        closer = threading.Timer(0.3, other.close)
-        closer.start()
-        with self.assertRaises(roformer_c.RoformerError):
-            other.encode(self.lines * 200)
-        closer.join()
+    def test_closing_waits_for_the_calls_of_other_threads(self):
+        other, begun = SentenceTransformer(support.SENTENCES), threading.Event()
+
+        def texts():
+            for i, line in enumerate(self.lines * 3):
+                if i == 5:
+                    begun.set()
+                yield line
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            found = pool.submit(lambda: other.encode(texts(), batch_size=1))
+            begun.wait()
+            other.close()
+            self.assertTrue(found.done())
+            self.assertTrue(np.array_equal(found.result()[:len(self.expected)], self.expected))
+        with self.assertRaises(roformer_c.ClosedError):
+            other.encode("a")
+
+    def test_ctrl_c_in_functions_of_arrays(self):
+        x = np.ones((1, 20000, 64), np.float32)
+        self.assertLess(self.interrupted(lambda: [roformer_c.attention(x, x, x) for _ in range(50)]), 5)
+        text = " ".join("w%d" % i for i in range(40000))
+        self.assertLess(self.interrupted(lambda: [roformer_c.ter([text] * 9, [[text[::-1]] * 9]) for _ in range(50)]), 5)
 
     def test_end_of_the_interpreter(self):
         code = ("import roformer_c, threading\n"

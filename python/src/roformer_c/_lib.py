@@ -2,10 +2,11 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import os
 import threading
 import weakref
-from typing import Any, Dict, Optional, Type
+from typing import Any, Callable, Dict, List, Optional, Type, TypeVar, cast
 
 from . import _abi as abi
 from . import errors
@@ -79,6 +80,36 @@ def free_with(owner: Any, function: Any, address: Any, needs: Any = None) -> Any
 def _free(function: Any, address: Any, process: int, needs: Any) -> None:
     if os.getpid() == process:
         function(address)
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def interruptible(function: F) -> F:
+    """The function in a thread of its own, if the main thread calls it: there, Python runs no signal handler during a call
+    of the library, so that Ctrl-C would wait. After an exception of a handler the thread computes to its end, unheard."""
+    @functools.wraps(function)
+    def run(*arguments: Any, **named: Any) -> Any:
+        if threading.current_thread() is not threading.main_thread():
+            return function(*arguments, **named)
+        result: List[Any] = []
+        raised: List[BaseException] = []
+        ended = threading.Lock()
+
+        def work() -> None:
+            try:
+                result.append(function(*arguments, **named))
+            except BaseException as e:  # noqa: B902: it is raised again in the thread that called
+                raised.append(e)
+            finally:
+                ended.release()
+        ended.acquire()
+        threading.Thread(target=work, name="roformer_c call", daemon=True).start()
+        ended.acquire()                         # a signal handler may end it
+        if raised:
+            raise raised[0]
+        return result[0]
+    return cast(F, run)
 
 
 def struct(kind: Any, address: Any) -> Any:

@@ -2,9 +2,10 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import os
 import threading
-from typing import Any, Callable, List, Mapping, NamedTuple, Optional, Sequence, Tuple, TypeVar, Union
+from typing import Any, Callable, List, Mapping, NamedTuple, Optional, Sequence, Tuple, TypeVar, Union, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,7 @@ from ._lib import Context, Error, byref, check, context, error_of, free_with, li
 from ._texts import Block
 
 T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., Any])
 Source = Union[_folder.PathLike, Mapping[str, Any]]       # a folder or name; or files by name, as bytes
 Floats = NDArray[np.float32]
 TYPES = {"float32": abi.RF_F32, "bfloat16": abi.RF_BF16, "int8": abi.RF_I8}
@@ -194,6 +196,21 @@ def _close_parts(parts: List[Optional[int]]) -> None:
     lib.rf_engine_close(engine)
 
 
+def whole(method: F) -> F:
+    """A method of an object with a model, for whose end `close` in another thread waits."""
+    @functools.wraps(method)
+    def run(self: Any, *arguments: Any, **named: Any) -> Any:
+        model: Model = self._model if hasattr(self, "_model") else self.model
+        if os.getpid() != model.process:
+            return method(self, *arguments, **named)      # a child, which is refused
+        model.begin()
+        try:
+            return method(self, *arguments, **named)
+        finally:
+            model.end()
+    return cast(F, run)
+
+
 class Model:
     """An open model folder. Any thread may call any method at any time.
 
@@ -220,6 +237,9 @@ class Model:
         check(lib.rf_engine_open(self.context.address, os.fsencode(self.folder), byref(options), byref(out), byref(why)),
               why)
         self._engine: Optional[_Engine] = _Engine(self.context, out.value, memory)
+        self._closed = False
+        self._calls: List[int] = []                       # the threads of the calls that `whole` holds the model for
+        self._ended = threading.Condition()
         model = lib.rf_engine_model(out.value)
         self._tokenizer = lib.rf_model_tokenizer(model)               # only used while the engine is held
         self.task = int(lib.rf_model_task(model))
@@ -238,12 +258,34 @@ class Model:
             raise errors.ProcessError("model %s: expected the process that opened it, %d, got its child %d; open the "
                                       "model in the child" % (self.folder, self.process, os.getpid()))
         if self._engine is None:
-            raise errors.ClosedError("model %s: expected an open model, got a closed one; open it again" % self.folder)
+            raise self._closed_error()
         return self._engine
 
+    def _closed_error(self) -> errors.ClosedError:
+        return errors.ClosedError("model %s: expected an open model, got a closed one; open it again" % self.folder)
+
     def close(self) -> None:
-        """Closes the model, as soon as the calls that other threads have begun are over."""
+        """Closes the model, as soon as the calls that other threads have begun are over; calls from now on are refused."""
+        if os.getpid() == self.process:
+            with self._ended:
+                self._closed = True
+                own = threading.get_ident()
+                self._ended.wait_for(lambda: all(thread == own for thread in self._calls))
         self._engine = None
+
+    def begin(self) -> None:
+        """A call begins, for whose end `close` in another thread waits. Raises if the model is closed."""
+        own = threading.get_ident()
+        with self._ended:
+            if self._closed and own not in self._calls:
+                raise self._closed_error()
+            self._calls.append(own)
+
+    def end(self) -> None:
+        """The call is over."""
+        with self._ended:
+            self._calls.remove(threading.get_ident())
+            self._ended.notify_all()
 
     def tokenizer(self) -> "tuple[_Engine, int]":
         """The address of the tokenizer, and what it belongs to."""

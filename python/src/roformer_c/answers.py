@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import errors
-from ._model import Encoded
+from ._model import Encoded, whole
 from .pipeline_base import Pipeline
 from .sentence import positive
 from .tokenizer import Encodings
@@ -34,6 +34,7 @@ class QuestionAnsweringPipeline(Pipeline):
 
     task = "question-answering"
 
+    @whole
     def __call__(self, inputs: Any = None, *, question: Any = None, context: Any = None, top_k: int = 1,
                  doc_stride: Optional[int] = None, max_answer_len: int = 15, max_seq_len: Optional[int] = None,
                  handle_impossible_answer: bool = False, align_to_words: bool = True) -> Any:

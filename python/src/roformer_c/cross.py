@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from . import _abi as abi
 from . import _folder, _settings, _texts, errors, tensors
-from ._model import Floats, Job, Model, Source
+from ._model import Floats, Job, Model, Source, whole
 from ._progress import Progress
 from .sentence import only_cpu, positive
 
@@ -77,6 +77,7 @@ class CrossEncoder:
         only_cpu(device)
         return self
 
+    @whole
     def predict(self, inputs: Any = None, prompt_name: None = None, prompt: None = None, batch_size: int = 32,
                 show_progress_bar: Optional[bool] = None, activation_fn: Optional[Activation] = None,
                 apply_softmax: Optional[bool] = False, convert_to_numpy: bool = True, convert_to_tensor: bool = False,

@@ -11,6 +11,7 @@ import numpy as np
 from . import _abi as abi
 from . import _texts, errors
 from ._lib import Error, byref, check, error_of, lib, struct
+from ._model import whole
 from .pipeline_base import Pipeline
 
 # transformers' names of options: the members of rf_generate_options.
@@ -87,6 +88,7 @@ class TextGenerationPipeline(Pipeline):
 
     task = "text-generation"
 
+    @whole
     def __call__(self, inputs: Any, *, return_full_text: bool = True, **options: Any) -> Any:
         """return_full_text: True: the prompt comes first; False: only the new text."""
         texts, one = self.texts(inputs)
@@ -184,6 +186,7 @@ class TranslationPipeline(Pipeline):
 
     task = "translation"
 
+    @whole
     def __call__(self, inputs: Any, *, prefix: Optional[str] = None, long_source: str = "refuse", **options: Any) -> Any:
         if long_source not in ("refuse", "split"):
             raise errors.ArgumentError("long_source: expected 'refuse' or 'split', got %r" % (long_source,))

@@ -8,7 +8,7 @@ import numpy as np
 
 from . import _abi as abi
 from . import errors
-from ._lib import Error, byref, check, context, error_of, lib, struct
+from ._lib import Error, byref, check, context, error_of, interruptible, lib, struct
 from .rope import Array, Table, floats_of, positions_of
 from .sentence import one_of
 
@@ -100,6 +100,7 @@ class _Problem:
             return grad
 
 
+@interruptible
 def linear_attention(q: Any, k: Any, v: Any, *, feature_map: str = "elu", causal: bool = False, random: Any = None,
                      epsilon: Optional[float] = None, rotate_features: bool = False, positions: Any = None,
                      base: float = 10000.0, layout: str = "pairs") -> Array:
@@ -122,6 +123,7 @@ def linear_attention(q: Any, k: Any, v: Any, *, feature_map: str = "elu", causal
     return p.run(None).reshape(p.shape)
 
 
+@interruptible
 def linear_attention_backward(d_out: Any, q: Any, k: Any, v: Any, *, feature_map: str = "elu", causal: bool = False,
                               random: Any = None, epsilon: Optional[float] = None, rotate_features: bool = False,
                               positions: Any = None, base: float = 10000.0,

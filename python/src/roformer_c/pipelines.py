@@ -10,7 +10,7 @@ from . import _abi as abi
 from . import _folder, _texts, errors
 from ._lib import Error, byref, check, lib
 from ._lib import rows as rows_of
-from ._model import Model, Source
+from ._model import Model, Source, whole
 from .answers import QuestionAnsweringPipeline
 from .cross import softmax_rows
 from .generation import TextGenerationPipeline, TranslationPipeline
@@ -34,6 +34,7 @@ class FillMaskPipeline(Pipeline):
 
     task = "fill-mask"
 
+    @whole
     def __call__(self, inputs: Any, *, top_k: int = 5, targets: Union[None, str, Sequence[str]] = None) -> Any:
         """top_k tokens for each mask; targets: tokens of the vocabulary to choose from (None: all)."""
         positive("top_k", top_k)
@@ -92,6 +93,7 @@ class TextClassificationPipeline(Pipeline):
 
     task = "text-classification"
 
+    @whole
     def __call__(self, inputs: Any, *, top_k: Union[None, int, str] = "", function_to_apply: Optional[str] = None) -> Any:
         """function_to_apply: None: as the folder says; "softmax", "sigmoid" or "none" (the model's outputs)."""
         self.need_head("text-classification", "RF_HEAD_SEQUENCE")
@@ -140,6 +142,7 @@ class FeatureExtractionPipeline(Pipeline):
 
     task = "feature-extraction"
 
+    @whole
     def __call__(self, inputs: Any, *, return_tensors: Union[None, bool, str] = None) -> Any:
         one_of("return_tensors", return_tensors, (None, False, "np"))
         texts, one = self.texts(inputs)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from . import _abi as abi
 from . import errors
-from ._lib import Context, Error, byref, check, context, lib
+from ._lib import Context, Error, byref, check, context, interruptible, lib
 from .sentence import one_of
 
 Array = NDArray[np.float32]
@@ -97,6 +97,7 @@ def _config(ctx: Context, rotary: int, base: float, scaling: Mapping[str, Any]) 
     return config
 
 
+@interruptible
 def rotate(x: Any, positions: Any = None, *, base: float = 10000.0, layout: str = "pairs", rotary: Optional[int] = None,
            inverse: bool = False, scaling: Optional[Mapping[str, Any]] = None, length: int = 0) -> Array:
     """Rotates x [..., T, D] by its positions: R(m) x for the row with position m.
@@ -150,6 +151,7 @@ def _operands(q: Any, k: Any, v: Any) -> Tuple[Array, Array, Array]:
     return a, b, c
 
 
+@interruptible
 def attention(q: Any, k: Any, v: Any, *, causal: bool = False, scale: Optional[float] = None,
               with_lse: bool = False) -> Any:
     """softmax(scale q k^T) v for float32 arrays q [..., N, D], k and v [..., M, D], in memory linear in M.
@@ -168,6 +170,7 @@ def attention(q: Any, k: Any, v: Any, *, causal: bool = False, scale: Optional[f
     return (out, lse) if with_lse else out
 
 
+@interruptible
 def attention_backward(d_out: Any, q: Any, k: Any, v: Any, out: Any, lse: Any, *, causal: bool = False,
                        scale: Optional[float] = None) -> Tuple[Array, Array, Array]:
     """The gradients of q, k and v from that of the result of `attention`, its result and its log-sum-exp."""

@@ -6,7 +6,7 @@ from typing import Any, List, Sequence
 
 from . import _abi as abi
 from . import _texts, errors
-from ._lib import Error, byref, check, context, lib
+from ._lib import Error, byref, check, context, interruptible, lib
 from .sentence import one_of
 
 TOKENIZERS = {"13a": abi.RF_MT_13A, "intl": abi.RF_MT_INTL, "zh": abi.RF_MT_ZH, "char": abi.RF_MT_CHAR,
@@ -38,6 +38,7 @@ class Score:
         return self.format()
 
 
+@interruptible
 def _score(options: Any, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> Score:
     if isinstance(hypotheses, str) or isinstance(references, str) or any(isinstance(r, str) for r in references):
         raise errors.ArgumentError("hypotheses, references: expected a list of texts and a list of lists of texts, as in "

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from . import _abi as abi
 from . import _folder, _settings, _texts, errors, modules, tensors
 from ._lib import Error, byref, check, lib, struct
-from ._model import Floats, Job, Model, Source, floats, integers
+from ._model import Floats, Job, Model, Source, floats, integers, whole
 from ._progress import Progress
 from .similarities import matrix, quantized, similarity
 
@@ -206,6 +206,7 @@ class SentenceTransformer:
     @overload
     def encode(self, inputs: Optional[_texts.Texts] = ..., *others: Any, **more: Any) -> Any: ...
 
+    @whole
     def encode(self, inputs: Optional[_texts.Texts] = None, prompt_name: Optional[str] = None,
                prompt: Optional[str] = None, batch_size: int = 32, show_progress_bar: Optional[bool] = None,
                output_value: Optional[str] = "sentence_embedding", precision: Optional[str] = "float32",

@@ -7,7 +7,7 @@ import numpy as np
 
 from . import _texts, errors
 from ._lib import lib
-from ._model import Floats
+from ._model import Floats, whole
 from .cross import softmax_rows
 from .pipeline_base import Pipeline
 from .sentence import one_of
@@ -27,6 +27,7 @@ class TokenClassificationPipeline(Pipeline):
 
     task = "token-classification"
 
+    @whole
     def __call__(self, inputs: Any, *, aggregation_strategy: str = "none",
                  ignore_labels: Sequence[str] = ("O",)) -> Any:
         """aggregation_strategy "none", "simple", "first", "average" or "max"; labels in ignore_labels are left out."""

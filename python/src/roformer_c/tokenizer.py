@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 
 from . import _abi as abi
 from . import _folder, _texts, errors
-from ._lib import Error, byref, check, context, free_with, lib
+from ._lib import Error, byref, check, context, free_with, interruptible, lib
 from ._model import Encoded, encode_texts
+
+LONG = 100000               # ids whose text takes so long that Ctrl-C should not wait for it
 
 
 class Encoding:
@@ -194,6 +196,10 @@ class Tokenizer:
         if given.ndim != 1 or (given.size and (given.dtype.kind not in "iu" or given.min() < 0 or given.max() >= 1 << 31)):
             raise errors.ArgumentError("ids: expected integers from 0 to 2^31 - 1, got %r" % (ids,))
         array = np.ascontiguousarray(given, np.int32)
+        decode = self._decode if len(array) < LONG else interruptible(self._decode)
+        return decode(array, skip_special_tokens, clean_up)
+
+    def _decode(self, array: NDArray[np.int32], skip_special_tokens: bool, clean_up: bool) -> str:
         size = ctypes.c_size_t()
         text = lib.rf_decode(self._address, array.ctypes.data, len(array), int(skip_special_tokens), int(clean_up), byref(size))
         if not text:
