@@ -214,6 +214,41 @@ static int is_length(void *user, const char *option)
     return !strcmp(option, "max_length");
 }
 
+/* Eight words of tag I-A, of which the model sees those that fit max_length, and not U+200B: the others are errors of
+ * the kind "O", so that recall and accuracy are those of the whole file. */
+static void words_that_are_not_seen_are_outside(void **state)
+{
+    (void)state;
+    static const char conll[] = "cat\tI-A\n\xe2\x80\x8b\tI-A\ncat\tI-A\ncat\tI-A\ncat\tI-A\ncat\tI-A\ncat\tI-A\n"
+                                "cat\tO\n";
+    const rf_finetune_options few = {.t = {.max_length = 8, .given = is_length}};
+    setup s = begin("tag", "train.conll", tagged);
+    lines l;
+    rf_metric_values m;
+    rf_finetune_options short_ones;
+    rf_finetune_defaults(&short_ones);
+    short_ones.t.max_length = few.t.max_length, short_ones.t.given = is_length;
+    static const char bare[] = "cat\n\xe2\x80\x8b\ncat\ncat\ncat\ncat\ncat\ncat\n";
+    assert_int_equal(predict_as(&s, &few, "a.conll", bare, RF_PREDICTIONS_JSONL, &l), RF_OK);
+    json_t *all = json_loads(l.line[0], 0, NULL), *tags = json_object_get(all, "tags");
+    double right = 0;
+    size_t seen = 0;
+    for (size_t w = 0; w < 8; w++) {
+        const char *tag = json_string_value(json_array_get(tags, w));
+        seen += tag != NULL;
+        right += !strcmp(tag ? tag : "O", w < 7 ? "I-A" : "O");
+    }
+    json_decref(all);
+    assert_in_range(seen, 1, 6);
+    t_write(s.data, "gold.conll", conll, sizeof conll - 1);
+    char *path = tiny_path(s.data, "gold.conll");
+    if (rf_answerer_evaluate(s.a, &short_ones, path, &m, &s.why)) fail_msg("%s", s.why.text);
+    assert_string_equal(m.metric[1].name, "accuracy");
+    t_near(m.metric[1].value, right / 8, 1e-12);
+    free(path);
+    end(&s);
+}
+
 /* The tokenizer removes U+200B and U+0001: there is a prediction for every word nevertheless, so that the others are at
  * the right words; the same holds for truncated words. */
 static void every_word_has_its_tag(void **state)
@@ -309,6 +344,7 @@ int main(void)
         cmocka_unit_test(squad_reads_the_answers_by_their_ids),
         cmocka_unit_test(choices_say_which_example_they_are_of),
         cmocka_unit_test(texts_of_tables),
+        cmocka_unit_test(words_that_are_not_seen_are_outside),
         cmocka_unit_test(every_word_has_its_tag),
         cmocka_unit_test(options_of_columns_that_are_not_there),
         cmocka_unit_test(a_model_of_pairs_reads_pairs),

@@ -18,6 +18,7 @@ void rf__items_free(rf__items *t)
 {
     void *const all[] = {t->first,   t->start,      t->id,     t->type, t->label,   t->target, t->from,    t->to,
                          t->context, t->context_at, t->window, t->gold, t->gold_at, t->name,   t->name_at, t->words,
+                         t->tag,
                          t->joined};
     if (!t->ctx) return;
     for (size_t i = 0; i < RF_COUNT(all); i++) rf__free(t->ctx, all[i]);
@@ -27,7 +28,8 @@ void rf__items_free(rf__items *t)
 
 /* ---- adding ---- */
 
-enum { FIRST, START, ID, TYPE, LABEL, TARGET, FROM, TO, CONTEXT, CONTEXT_AT, WINDOW, GOLD, GOLD_AT, WORDS, JOINED };
+enum { FIRST, START, ID, TYPE, LABEL, TARGET, FROM, TO, CONTEXT, CONTEXT_AT, WINDOW, GOLD, GOLD_AT, WORDS, TAG,
+       JOINED };
 
 static rf_status no_memory(const rf__items *t, rf_error *why)
 {
@@ -108,6 +110,9 @@ rf_status rf__items_add_tagged_words(rf__items *t, const rf__text word[], const 
         return rf_fail(why, RF_ERANGE, "sentence: expected at most %lu words, got %zu", (unsigned long)UINT32_MAX, n);
     if (!reserve(t, most) || !rf__grow(t->ctx, &t->words, &t->capacity[WORDS], t->n + 1, sizeof *t->words))
         return no_memory(t, why);
+    if (!rf__grow(t->ctx, &t->tag, &t->capacity[TAG], t->all_words + n, sizeof *t->tag)) return no_memory(t, why);
+    memcpy(t->tag + t->all_words, tag, n * sizeof *tag);
+    t->all_words += n;
     t->words[t->n] = (uint32_t)n;
     const bool ends = rf__tokenizer_ends(t->tokenizer);
     if (rf__tokenizer_opens(t->tokenizer)) put_unlabeled(t, rf_tokenizer_cls(t->tokenizer));

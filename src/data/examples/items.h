@@ -32,6 +32,8 @@ struct rf__items {
     float *target;                      /* ... or [n K], or [sequences]                                               */
     uint32_t *from, *to;         /* words: the word, questions: bytes of the context that a token came from; [tokens] */
     uint32_t *words;                    /* words: number of words, including those without tokens; [n]                */
+    int32_t *tag;                       /* words: their tags, including those without tokens; [all_words]             */
+    size_t all_words;
     int64_t doc_stride;                 /* qa: overlap of two windows in pieces, at most half of a window             */
     bool nothing;                       /* qa: "no answer" is a valid answer                                          */
     size_t questions, unanswered;       /* qa; unanswered: without a correct answer                                   */
@@ -44,7 +46,7 @@ struct rf__items {
     size_t *name_at;                    /* [asked+1], or NULL: no example has an id; an empty id counts as none       */
     bool numbers;                       /* all of them are JSON integers                                              */
     uint64_t hash;                      /* of ids and labels                                                          */
-    size_t capacity[15];
+    size_t capacity[16];
     rf_encoding scratch;
 };
 

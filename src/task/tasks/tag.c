@@ -1,6 +1,7 @@
 /* tag.c — a label for each word.
  *
  *     loss      mean of  c[y] (-log p[y])  over the first pieces of words,   p = softmax z,  c the class weights
+ *     metrics   of all words; one that the model does not see counts as predicted O
  *     answer    for each word the label of the largest z of its first piece; none for a word that the model does not
  *               see, because normalization removes it or the sentence was truncated before it */
 #include <stdio.h>
@@ -78,19 +79,21 @@ static void remark(const rf__labeled *l, char *out, size_t size)
 
 typedef struct counts { double right, all; rf__entity_count entities; } counts;
 
-/* Counts the tags of the words of example i, by their first pieces; words that the model does not see do not count. */
-static void count(const rf__answers *a, const rf__items *t, const rf__labeled *l, size_t i, const char **gold,
-                  counts *to)
+/* Counts the words of example i that have a known tag; `word` is the first of them in t->tag. */
+static void count(const rf__answers *a, const rf__items *t, const rf__labeled *l, size_t i, size_t word,
+                  const char **gold, const char **predicted, counts *to)
 {
-    const size_t K = (size_t)t->K, from = t->start[t->first[i]], end = from + rf__item_size(t, i);
-    const char **predicted = gold + t->max_length;
-    size_t n = 0;
-    for (size_t k = from; k < end; k++) {
-        if (t->label[k] < 0) continue;
-        const int64_t said = rf__largest(a->logit + k * K, t->K);
-        gold[n] = l->name[t->label[k]];
-        predicted[n++] = l->name[said];
-        to->right += said == t->label[k];
+    size_t token = t->start[t->first[i]], n = 0;
+    const size_t end = token + rf__item_size(t, i);
+    for (uint32_t w = 0; w < t->words[i]; w++) {
+        const char *said = "O";
+        while (token < end && (t->from[token] == UINT32_MAX || t->from[token] < w)) token++;
+        if (token < end && t->from[token] == w)
+            said = l->name[rf__largest(a->logit + token * (size_t)t->K, t->K)];
+        if (t->tag[word + w] < 0) continue;
+        gold[n] = l->name[t->tag[word + w]];
+        predicted[n] = said;
+        to->right += !strcmp(said, gold[n++]);
         to->all++;
     }
     rf__count_entities(gold, predicted, n, &to->entities);
@@ -99,10 +102,12 @@ static void count(const rf__answers *a, const rf__items *t, const rf__labeled *l
 static rf_status evaluate(const rf__answers *a, const rf__items *t, const rf__labeled *l, rf_metric_values *out,
                           rf_error *why)
 {
-    const char **gold = rf__calloc(t->ctx, 2 * (size_t)t->max_length, sizeof *gold);
+    size_t most = 1;
+    for (size_t i = 0; i < t->n; i++) most = t->words[i] > most ? t->words[i] : most;
+    const char **gold = rf__calloc(t->ctx, most, 2 * sizeof *gold);
     counts c = {0};
     if (!gold) return rf__metrics_no_memory(t, why);
-    for (size_t i = 0; i < t->n; i++) count(a, t, l, i, gold, &c);
+    for (size_t i = 0, word = 0; i < t->n; word += t->words[i++]) count(a, t, l, i, word, gold, gold + most, &c);
     rf__free(t->ctx, (void *)gold);
     rf__metric_add(out, "accuracy", c.right / c.all);
     if (!has_entities(l)) return RF_OK;
