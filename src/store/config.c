@@ -477,6 +477,7 @@ bool rf__config_there(const rf_ctx *ctx, const char *folder)
 {
     char path[RF_CONFIG_PATH];
     if (!rf__path(path, sizeof path, folder, RF_FILE_CONFIG, NULL) && rf__is_there(ctx, path)) return true;
+    if (!rf__path(path, sizeof path, folder, RF_FILE_TF_CONFIG, NULL) && rf__is_there(ctx, path)) return true;
     return rf__bundle_index(ctx, folder, path, sizeof path);
 }
 
@@ -492,7 +493,11 @@ rf_status rf__config_root(const rf_ctx *ctx, const char *given, char path[RF_CON
     const bool lacks = !status && folder && !rf__is_there(ctx, path);
     if (lacks && rf__bundle_index(ctx, given, index, sizeof index))
         return rf__bundle_config(ctx, given, path, root, why);
-    if (lacks) status = check_checkpoint(ctx, given, why);
+    if (lacks) {
+        status = rf__bert_config(ctx, given, index, root, why);
+        if (status || *root) return memcpy(path, index, sizeof index), status;
+        status = check_checkpoint(ctx, given, why);
+    }
     if (!folder && (size_t)snprintf(path, RF_CONFIG_PATH, "%s", given) >= RF_CONFIG_PATH)
         status = rf_fail(why, RF_EARG, "%.60s...: the path is too long", given);
     if (!status) status = (folder ? rf__read_file : rf__read_named)(ctx, path, MOST, &text, &bytes, why);

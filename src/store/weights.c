@@ -39,9 +39,21 @@ static rf_status twice(const rf_weights *w, const char *path, const rf_weight *t
 {
     const rf__label name = rf__printable(t->name), file = rf__printable(w->shard[s].file);
     if (w->shards == 1)
-        return rf_fail(why, RF_EDATA, "%s: tensor \"%s\": expected it once, got it twice", path, name.text);
+        return rf_fail(why, RF_EDATA, "%s: tensor \"%s\": expected it once, or twice with the same numbers, got others",
+                       path, name.text);
     return rf_fail(why, RF_EDATA, "%s: tensor \"%s\": expected it in one shard, got it also in %s", path, name.text,
                    file.text);
+}
+
+/* TensorFlow writes the embeddings of a model with a language-model head in the group of the model and in that of the
+ * head. */
+static bool same_values(const rf_weight *a, const rf_weight *b)
+{
+    if (strcmp(a->dtype, b->dtype) || a->rank != b->rank || a->bytes != b->bytes || !a->stride != !b->stride)
+        return false;
+    for (int d = 0; d < a->rank; d++)
+        if (a->dim[d] != b->dim[d] || (a->stride && a->stride[d] != b->stride[d])) return false;
+    return !memcmp(a->data, b->data, a->bytes);
 }
 
 static rf_status list_names(rf_weights *w, const char *path, rf_error *why)
@@ -59,8 +71,8 @@ static rf_status list_names(rf_weights *w, const char *path, rf_error *why)
         for (size_t i = 0; i < w->shard[s].header.count; i++) {
             const rf_weight *t = &w->shard[s].header.tensor[i];
             const size_t at = slot_of(w, t->name);
-            if (w->slot[at])
-                return twice(w, path, t, s, why);
+            if (w->slot[at] && w->shards == 1 && same_values(t, w->tensor[w->slot[at] - 1])) continue;
+            if (w->slot[at]) return twice(w, path, t, s, why);
             w->tensor[w->count++] = t;
             w->slot[at] = (uint32_t)w->count;
         }

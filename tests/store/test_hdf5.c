@@ -85,6 +85,7 @@ static void other_files_are_refused(void **state)
         {"link.h5", RF_EUNSUPPORTED, "\"a/b/d\": expected an array or a group, got a link"},
         {"unwritten.h5", RF_EDATA, "expected an array with numbers, got one that was never written"},
         {"empty.h5", RF_EDATA, "expected arrays, got none"},
+        {"twice.h5", RF_EDATA, "tensor \"c.weight\": expected it once, or twice with the same numbers, got others"},
     };
     for (size_t i = 0; i < RF_COUNT(all); i++) {
         char path[200];

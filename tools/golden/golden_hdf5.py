@@ -52,7 +52,8 @@ def write(path, scope, variables, attributes=True):
         f.attrs["backend"], f.attrs["keras_version"] = b"tensorflow", b"2.10.0"
         for layer in dict.fromkeys(v[0] for v in variables):
             group = f.create_group(layer)
-            own = [(f"{scope}/{name}", value) for to, name, value in variables if to == layer]
+            own = [(f"{scope}/{name}", value) for to, name, value in variables
+                   if to == layer or (layer == "mlm___cls" and "/embeddings/" in name)]     # TensorFlow repeats them
             if attributes:
                 group.attrs["weight_names"] = [n.encode() for n, _ in own]
             for name, value in own:
@@ -90,6 +91,8 @@ def refused(root):
         f.create_dataset("a/b/c/kernel:0", (3, 4), dtype=np.float32)
     with h5py.File(root / "empty.h5", "w") as f:
         f.create_group("a")
+    with h5py.File(root / "twice.h5", "w") as f:
+        f["a/b/c/kernel:0"], f["d/b/c/kernel:0"] = x, x + 1
     with h5py.File(root / "types.h5", "w") as f:                    # tensors that are listed and cannot be read as weights
         for name, kind in (("big", ">f4"), ("double", "<f8"), ("whole", "<i8"), ("text", "S4")):
             f[f"a/b/{name}"] = np.zeros(3, dtype=kind)

@@ -105,11 +105,58 @@ bool rf__bundle_index(const rf_ctx *ctx, const char *folder, char *path, size_t 
     return found == 1;
 }
 
+static rf_status read_bert(const rf_ctx *ctx, const char *path, json_t **root, rf_error *why)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    const rf_status status = rf__read_file(ctx, path, CONFIG_BYTES, &text, &bytes, why);
+    if (status) return status;
+    *root = rf__json_parse(text, bytes, 0, path, why);
+    rf__free(ctx, text);
+    if (!*root || json_is_object(*root)) return *root ? RF_OK : why->code;
+    json_decref(*root);
+    *root = NULL;
+    return rf_fail(why, RF_EDATA, "%s: expected an object, got another value", path);
+}
+
+/* Weights that Keras' save_weights wrote; "": there are none. */
+static void find_keras(const char *folder, char name[256])
+{
+    DIR *d = opendir(folder);
+    *name = 0;
+    for (struct dirent *e; d && (e = readdir(d));)
+        if (rf__ends_with(e->d_name, ".h5") || rf__ends_with(e->d_name, ".weights"))
+            snprintf(name, 256, "%s", e->d_name);
+    if (d) closedir(d);
+}
+
+rf_status rf__bert_config(const rf_ctx *ctx, const char *folder, char path[RF_CONFIG_PATH], json_t **root,
+                          rf_error *why)
+{
+    char weights[RF_CONFIG_PATH], keras[256];
+    bool fine = true;
+    *root = NULL;
+    rf_status status = rf__path(path, RF_CONFIG_PATH, folder, RF_FILE_TF_CONFIG, why);
+    if (status || !rf__is_there(ctx, path)) return status;
+    if (rf__weights_file_of(ctx, folder, weights, sizeof weights, NULL)) {
+        find_keras(folder, keras);
+        if (*keras)
+            return rf_fail(why, RF_EUNSUPPORTED, "%.200s/%s: weights of Keras' layers are not read: expected a "
+                           "checkpoint beside %s, got none; write one with bert4keras' save_weights_as_checkpoint",
+                           folder, rf__printable(keras).text, RF_FILE_TF_CONFIG);
+        return rf__weights_file_of(ctx, folder, weights, sizeof weights, why);
+    }
+    status = read_bert(ctx, path, root, why);
+    if (status) return status;
+    set(*root, "model_type", json_string("bert"), &fine);
+    set(*root, "architectures", json_pack("[s]", "BertForMaskedLM"), &fine);
+    return fine ? RF_OK : rf_fail(why, RF_ENOMEM, "%s: out of memory", path);
+}
+
 rf_status rf__bundle_config(const rf_ctx *ctx, const char *folder, char path[RF_CONFIG_PATH], json_t **root,
                             rf_error *why)
 {
-    char index[RF_CONFIG_PATH], *text = NULL;
-    size_t bytes = 0;
+    char index[RF_CONFIG_PATH];
     rf__bundle b = {0};
     rf__bundle_model m;
     bool which = false;
@@ -119,14 +166,10 @@ rf_status rf__bundle_config(const rf_ctx *ctx, const char *folder, char path[RF_
     rf_status status = rf__path(path, RF_CONFIG_PATH, folder, RF_FILE_TF_CONFIG, why);
     if (!status) status = rf__bundle_read(ctx, index, &b, why);
     if (!status) status = rf__bundle_examine(&b, index, &m, why);
-    if (!status) status = rf__read_file(ctx, path, CONFIG_BYTES, &text, &bytes, why);
+    if (!status) status = read_bert(ctx, path, root, why);
     rf__bundle_clear(&b);
     if (status) return status;
-    *root = rf__json_parse(text, bytes, 0, path, why);
-    rf__free(ctx, text);
-    if (!*root) return why->code;
-    if (!json_is_object(*root)) status = rf_fail(why, RF_EDATA, "%s: expected an object, got another value", path);
-    else if (!complete(*root, &m, folder, &which)) status = rf_fail(why, RF_ENOMEM, "%s: out of memory", path);
+    if (!complete(*root, &m, folder, &which)) status = rf_fail(why, RF_ENOMEM, "%s: out of memory", path);
     if (!status && which && m.absolute)
         status = rf_fail(why, RF_EDATA,
                          "%s: architectures: expected one, or the folder name chinese_simbert..., got neither: BERT "

@@ -86,6 +86,11 @@ rf_status rf__bundle_values(const rf__bundle *b, const char *prefix, uint64_t sh
  * number of steps in its name); false: there is none, or there are several. */
 bool rf__bundle_index(const rf_ctx *ctx, const char *folder, char *path, size_t size);
 
+/* The same for a folder without config.json and without such a checkpoint that has RF_FILE_TF_CONFIG: with weights of
+ * transformers it is a BERT; other files are refused by name.  *root NULL: it has no RF_FILE_TF_CONFIG. */
+rf_status rf__bert_config(const rf_ctx *ctx, const char *folder, char path[RF_CONFIG_PATH], json_t **root,
+                          rf_error *why);
+
 /* What config.json would say of such a folder.  `path` becomes that of RF_FILE_TF_CONFIG, for messages; json_decref. */
 rf_status rf__bundle_config(const rf_ctx *ctx, const char *folder, char path[RF_CONFIG_PATH], json_t **root,
                             rf_error *why);

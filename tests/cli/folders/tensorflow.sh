@@ -85,7 +85,7 @@ sed -i 's/{/{"architectures": ["RoFormerForMaskedLM"],/' bad/bert_config.json
 rm bad/bert_model.ckpt.data-*
 expect 3 'expected the shard bert_model.ckpt.data-00000-of-00001 in the same folder, got none' "$program" convert bad x
 rm bad/bert_model.ckpt.index
-expect 4 'config.json: cannot open' "$program" info bad
+expect 4 'bad: expected weights .*, got none of these files' "$program" info bad
 cp -r "$golden/tensorflow/$char" chinese_roformer_two && chmod -R u+w chinese_roformer_two
 mv chinese_roformer_two/bert_model.ckpt.index chinese_roformer_two/model.ckpt-7.index
 mv chinese_roformer_two/bert_model.ckpt.data-00000-of-00001 chinese_roformer_two/model.ckpt-7.data-00000-of-00001
@@ -100,6 +100,13 @@ for file in 'tf_model.h5.index.json:Keras in shards' 'model.weights.h5:Keras 3' 
     expect 3 "expected weights of safetensors, PyTorch, TensorFlow 1 or tf_model.h5, got ${file%%:*} .${file#*:}., which is not read; " "$program" convert other x
     rm "other/${file%%:*}"
 done
+# bert_config.json beside weights of transformers is BERT's; beside those of Keras' layers, the file is named.
+mkdir old && cp "$golden/bert/masked/model.safetensors" old && cp "$golden/tensorflow/bert/bert_config.json" old
+expect 0 'old-now: written' "$program" convert old old-now
+same "$golden/bert/masked/model.safetensors" old-now/model.safetensors "weights beside bert_config.json"
+holds old-now/config.json BertForMaskedLM
+rm old/model.safetensors && cp "$golden/hdf5/bert/tf_model.h5" old/my.weights
+expect 3 "old/my.weights: weights of Keras' layers are not read: .*save_weights_as_checkpoint" "$program" info old
 printf '[]' > chinese_roformer_two/bert_config.json
 expect 3 'bert_config.json: expected a JSON object' "$program" info chinese_roformer_two
 done_testing
