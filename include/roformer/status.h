@@ -48,7 +48,7 @@ typedef enum rf_status {
 
 typedef struct rf_error {
     rf_status code;
-    char text[320];             /* ends with a zero byte; longer messages are cut */
+    char text[320];             /* ends with a zero byte; longer messages end with " ..." */
 } rf_error;
 
 /* The sentence of a status; "unknown status" for any other value. Static storage. */
