@@ -35,12 +35,13 @@ typedef struct rf_index_options {
     rf_type type;               /* type that the model computed in (rf_pipeline_open); default RF_F32 */
     int skip_special_tokens;    /* as in rf_embed_options; default 0 */
     int layer_norm;             /* as in rf_embed_options; default 0 */
+    const char *model_path;     /* UTF-8, folder of the model, for programs that open it with the index; NULL: none */
 } rf_index_options;
 void rf_index_options_init(rf_index_options *o, size_t size);
 #define rf_index_defaults(o) rf_index_options_init((o), sizeof *(o))
 
 /* The options for an index of vectors from rf_embed_texts with the options `embed` (NULL: the defaults). `prompt`
- * belongs to the caller or the pipeline; model_name is NULL.
+ * belongs to the caller or the pipeline; model_name and model_path are NULL.
  *
  *   cost       all weights are read once (rf_pipeline_fingerprint)
  *   others     as rf_embed_resolve, rf_pipeline_fingerprint */

@@ -27,7 +27,7 @@
 
 struct rf_index_writer {
     const rf_ctx *ctx;
-    char *folder, *prompt, *model_name;
+    char *folder, *prompt, *model_name, *model_path;
     char temporary[4096];
     rf_index_options o;
     int fd[RF__INDEX_FILES];            /* -1: not open */
@@ -165,6 +165,7 @@ static rf_status check_options(const rf_index_options *o, rf_error *why)
         return rf_fail(why, RF_EARG, "type: expected RF_F32, RF_BF16 or RF_I8, got %d", (int)o->type);
     if (o->prompt && !rf__json_takes(o->prompt)) return rf_fail(why, RF_EARG, "prompt: expected UTF-8");
     if (o->model_name && !rf__json_takes(o->model_name)) return rf_fail(why, RF_EARG, "model_name: expected UTF-8");
+    if (o->model_path && !rf__json_takes(o->model_path)) return rf_fail(why, RF_EARG, "model_path: expected UTF-8");
     return RF_OK;
 }
 
@@ -198,7 +199,8 @@ rf_status rf_index_create(const rf_ctx *ctx, const char *folder, const rf_index_
     w->folder = rf__strdup(ctx, folder);
     w->prompt = o.prompt ? rf__strdup(ctx, o.prompt) : NULL;
     w->model_name = o.model_name ? rf__strdup(ctx, o.model_name) : NULL;
-    if (!w->folder || (o.prompt && !w->prompt) || (o.model_name && !w->model_name))
+    w->model_path = o.model_path ? rf__strdup(ctx, o.model_path) : NULL;
+    if (!w->folder || (o.prompt && !w->prompt) || (o.model_name && !w->model_name) || (o.model_path && !w->model_path))
         status = rf_fail(why, RF_ENOMEM, "out of memory: an index");
     for (size_t n = strlen(folder); !status && n > 1 && w->folder[n - 1] == '/';) w->folder[--n] = 0;
     if (!status) status = check_free(w->folder, why);
@@ -223,6 +225,7 @@ void rf_index_discard(rf_index_writer *w)
     rf__free(w->ctx, w->folder);
     rf__free(w->ctx, w->prompt);
     rf__free(w->ctx, w->model_name);
+    rf__free(w->ctx, w->model_path);
     rf__free(w->ctx, w->rows);
     rf__free(w->ctx, w);
 }
@@ -371,6 +374,7 @@ static rf_status write_description(const rf_index_writer *w, rf_error *why)
                             (json_int_t)w->o.max_length, "prompt", w->prompt, "dtype", rf__index_type(w->o.type));
     if (w->o.skip_special_tokens) rf__json_set(&all, "skip_special_tokens", json_true());
     if (w->o.layer_norm) rf__json_set(&all, "layer_norm", json_true());
+    if (w->model_path) rf__json_set(&all, "model_path", json_string(w->model_path));
     char *text = rf__json_dump(all, JSON_INDENT(1));
     json_decref(all);
     if (!text) return rf_fail(why, RF_ENOMEM, "out of memory: " RF_FILE_INDEX);

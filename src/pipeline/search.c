@@ -23,7 +23,7 @@
 struct rf_index {
     const rf_ctx *ctx;
     rf_index_options o;
-    char *folder, *prompt, *model_name;
+    char *folder, *prompt, *model_name, *model_path;
     int64_t n;
     rf_map file[RF__INDEX_FILES];
     const int8_t *code;                 /* [n,D] */
@@ -55,6 +55,7 @@ static rf_status read_description(rf_index *x, const char *folder, const json_t 
 {
     const char *format = "", *model = "", *pooling = "", *prompt = NULL;
     const char *name = json_string_value(json_object_get(all, "model_name"));
+    const char *path = json_string_value(json_object_get(all, "model_path"));
     const json_t *kept = json_object_get(all, "dtype");
     const char *dtype = kept ? json_is_string(kept) ? json_string_value(kept) : "" : NULL;
     json_int_t n = 0, D = 0, max_length = -1;
@@ -87,6 +88,8 @@ static rf_status read_description(rf_index *x, const char *folder, const json_t 
     x->o.prompt = x->prompt;
     if (name && !(x->model_name = rf__strdup(x->ctx, name))) return rf_fail(why, RF_ENOMEM, "out of memory: an index");
     x->o.model_name = x->model_name;
+    if (path && !(x->model_path = rf__strdup(x->ctx, path))) return rf_fail(why, RF_ENOMEM, "out of memory: an index");
+    x->o.model_path = x->model_path;
     return RF_OK;
 }
 
@@ -190,6 +193,7 @@ void rf_index_close(rf_index *x)
     rf__free(x->ctx, x->folder);
     rf__free(x->ctx, x->prompt);
     rf__free(x->ctx, x->model_name);
+    rf__free(x->ctx, x->model_path);
     rf__free(x->ctx, x->score);
     rf__free(x->ctx, x->query);
     rf__free(x->ctx, x->vector);

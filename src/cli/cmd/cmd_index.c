@@ -102,7 +102,13 @@ static rf_status begin(job *j)
     if (!status) status = rf_index_options_of(j->model, &j->o, &o, why);
     if (status) return status;
     o.model_name = cli_sentence_name(j->a->model, name, sizeof name);
-    return rf_index_create(j->io->ctx, j->a->output, &o, &j->writer, why);
+    char folder[4096];
+    status = cli_sentence_folder(j->a->model, folder, sizeof folder, why);
+    char *path = status ? NULL : realpath(folder, NULL);
+    if (path && rf_utf8_check(path, strlen(path)) == strlen(path)) o.model_path = path;
+    if (!status) status = rf_index_create(j->io->ctx, j->a->output, &o, &j->writer, why);
+    free(path);
+    return status;
 }
 
 static rf_status end(job *j)

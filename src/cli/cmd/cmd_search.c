@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/shell/commands.h"
 #include "cli/shared/embedding.h"
@@ -37,13 +38,15 @@ static rf_status open_both(job *j)
     if (status) return status;
     const rf_index_options *made = rf_index_made_with(j->index);
     const rf_type type = cli_given(j->io->parsed, "dtype") ? cli_dtype(j->a->dtype) : made->type;
-    status = cli_sentence_pipeline_open(j->io, j->a->model, type, &j->model);
+    const char *given = j->a->model;
+    if (!given && made->model_path && !access(made->model_path, R_OK)) given = made->model_path;
+    status = cli_sentence_pipeline_open(j->io, given, type, &j->model);
     if (!status) status = rf_pipeline_fingerprint(j->model, &fingerprint, why);
     if (status) return status;
     const int64_t C = rf_pipeline_width(j->model);
     char name[256] = "";
     if (made->fingerprint != fingerprint) {
-        const char *own = cli_sentence_name(j->a->model, name, sizeof name);
+        const char *own = cli_sentence_name(given, name, sizeof name);
         return rf_fail(why, RF_EDATA,
                        "%s: model: expected the one that built the index, %.60s (%016" PRIx64 ") of %lld dimensions, "
                        "got %.60s (%016" PRIx64 ") of %lld; give that model with -m, or build the index again",

@@ -144,12 +144,12 @@ static bool dtype_of(const char *word, rf_type *out)
 static rf_status add_model(job *j, int i, const char *given)
 {
     const char *equal = given && !is_folder(given) ? strchr(given, '=') : NULL;
-    char real[PATH_MAX];
+    char last[NAME_MAX + 1];
     rf_error *why = &j->io->why;
     rf_status status = cli_sentence_folder(equal ? equal + 1 : given, j->folder[i], sizeof *j->folder, why);
     if (status) return status;
-    const char *folder = j->folder[i], *path = realpath(folder, real) ? real : folder, *slash = strrchr(path, '/');
-    const char *name = equal ? given : slash ? slash + 1 : path;
+    const char *folder = j->folder[i], *name = equal ? given : last;
+    cli_model_name(given ? given : folder, last, sizeof last);
     if (given && equal == given)
         return rf_fail(why, RF_EARG, "--model %s: expected NAME=DIR, got an empty name", given);
     if (equal && !equal[1])

@@ -169,7 +169,8 @@ _Noreturn void cli_end(int code);           /* _exit, after removing such files 
 bool cli_dictionary(char *out, size_t size);
 /* --config FILE, for a new model: unknown keys are reported.  Errors are in io->why. */
 rf_status cli_new_config(cli_io *io, const char *path, rf_config *c);
-/* -m, otherwise $ROFORMER_MODEL (the option's env), otherwise the shipped model.  RF_EARG if there is none. */
+/* -m, otherwise $ROFORMER_MODEL (the option's env), otherwise the shipped model.  RF_EARG if there is none.  A path
+ * that does not exist may begin with ~, or be the name of a model in the cache of Hugging Face's libraries (hub.h). */
 rf_status cli_model_folder(const char *given, char *out, size_t size, rf_error *why);
 /* The same for vectors of texts: the shipped sentence model has priority over the shipped model. */
 rf_status cli_sentence_folder(const char *given, char *out, size_t size, rf_error *why);
@@ -178,6 +179,8 @@ bool cli_chinese_folder(char *out, size_t size);        /* the shipped Chinese m
 rf_status cli_task_folder(const char *given, const char *task, char *out, size_t size, rf_error *why);
 /* The name of a model: the last part of its path; NULL if it is not UTF-8. */
 const char *cli_sentence_name(const char *given, char *out, size_t size);
+/* The last part of the path that was given, also if it is a link; of "." or "..", that of the whole path. */
+void cli_model_name(const char *given, char *out, size_t size);
 /* Prints a note if a vocabulary has far fewer tokens than the model has rows. */
 void cli_note_vocabulary(const cli_io *io, const char *folder, const rf_model *m);
 void cli_note_vocabulary_in(const cli_io *io, const char *folder);     /* of a folder with weights that is not open   */

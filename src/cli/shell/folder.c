@@ -2,10 +2,13 @@
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "roformer/inspect/files.h"
 #include "cli/io/io.h"
+#include "cli/io/path.h"
+#include "cli/shell/hub.h"
 
 #define RF_MODEL_NAME "roformer-small-en"
 #define RF_SENTENCE_MODEL_NAME "roformer-small-en-sentences"
@@ -52,17 +55,35 @@ static bool shipped(const char *name, char *out, size_t size)
            find_near_program("models", name, is_model, out, size);
 }
 
+/* The path, unless it is a file: those who are used to other programs give the file with the weights. */
+static rf_status existing(const char *given, char *out, size_t size, rf_error *why)
+{
+    struct stat st;
+    const int n = snprintf(out, size, "%s", given);
+    if (n < 0 || (size_t)n >= size)
+        return rf_fail(why, RF_EARG, "--model: expected a path of at most %zu bytes, got a longer one", size - 1);
+    if (!stat(given, &st) && S_ISREG(st.st_mode)) {
+        const char *slash = strrchr(given, '/');
+        return rf_fail(why, RF_EIO, "%s: expected a model folder, got a file; give its folder, %.*s", given,
+                       slash ? (int)(slash - given) + (slash == given) : 1, slash ? given : ".");
+    }
+    return RF_OK;
+}
+
 rf_status cli_model_folder(const char *given, char *out, size_t size, rf_error *why)
 {
     if (given) {
         char place[4096];
-        const int n = snprintf(out, size, "%s", given);
-        if (n < 0 || (size_t)n >= size)
-            return rf_fail(why, RF_EARG, "--model: expected a path of at most %zu bytes, got a longer one", size - 1);
-        if (access(given, F_OK) && !strchr(given, '/') && shipped(given, place, sizeof place))
+        if (!access(given, F_OK)) return existing(given, out, size, why);
+        if (cli_home_path(given, place, sizeof place) && !access(place, F_OK)) return existing(place, out, size, why);
+        if (cli_hub_folder(given, out, size)) return RF_OK;
+        if (!strchr(given, '/') && shipped(given, place, sizeof place))
             return rf_fail(why, RF_EIO, "%s: expected a model folder, got no file of this name; the shipped model of "
                            "this name is %s", given, place);
-        return RF_OK;
+        if (cli_hub_name(given) && cli_hub_cache(place, sizeof place) && strchr(given, '/'))
+            return rf_fail(why, RF_EIO, "%s: expected a model folder or a model in %s, got neither; fetch it with `hf "
+                           "download %s`", given, place, given);
+        return existing(given, out, size, why);
     }
     if (shipped(RF_MODEL_NAME, out, size)) return RF_OK;
     return rf_fail(why, RF_EARG,
@@ -86,11 +107,17 @@ const char *cli_sentence_name(const char *given, char *out, size_t size)
 {
     char folder[4096];
     if (cli_sentence_folder(given, folder, sizeof folder, NULL)) return NULL;
-    char *whole = realpath(folder, NULL);                               /* "." has a name, too */
-    const char *slash = whole ? strrchr(whole, '/') : NULL;
-    snprintf(out, size, "%s", slash ? slash + 1 : "");
-    free(whole);
+    cli_model_name(given ? given : folder, out, size);
     return *out && rf_utf8_check(out, strlen(out)) == strlen(out) ? out : NULL;
+}
+
+void cli_model_name(const char *given, char *out, size_t size)
+{
+    cli_last_part(given, out, size);
+    if (strcmp(out, ".") && strcmp(out, "..") && strcmp(out, "/")) return;
+    char *whole = realpath(given, NULL);                                /* "." has a name, too */
+    cli_last_part(whole ? whole : given, out, size);
+    free(whole);
 }
 
 /* Very large numbers of features take long to create, which happens when the model is opened. */
