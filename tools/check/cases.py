@@ -284,7 +284,7 @@ def lfs_pointer(case):
     r = case.run()
     text = r.out.partition("embed of text.txt:")
     named = [line for line in text[0].splitlines() if re.search("Git LFS|git lfs", line)]
-    after = text[2].split("train.tsv:")
+    after = text[2].split("train.tsv:", 1)
     fine = len(named) == 5 and len(after) == 2 and after[0].strip() == "0" and re.search("Git LFS|git lfs", after[1])
     return verdict(fine, "%d of 5 named; text: %s vectors" % (len(named), after[0].strip()))
 
