@@ -252,20 +252,57 @@ static size_t around_text(const rf_tokenizer *t, bool pair, int flags)
 /* Tokens [from, from + n) of an encoding. */
 typedef struct tokens { size_t from, n; } tokens;
 
+static size_t part_size(const job *j, const rf_frame_part *p, const tokens text[2])
+{
+    if (p->token < 0) return text[p->token == RF_FRAME_B].n;
+    return !(j->flags & RF_ENCODE_PLAIN);
+}
+
+/* Whether a template has A once and then B at most once, so that the texts lie in its order. */
+static bool in_order(const rf_frame *f)
+{
+    int texts = 0;
+    for (size_t i = 0; i < f->n; i++) {
+        if (f->part[i].token >= 0) continue;
+        if (texts++ != (f->part[i].token == RF_FRAME_B)) return false;
+    }
+    return true;
+}
+
+/* put_frame for such a template: B follows what is left of A; then, from the end on, each part moves to its place,
+ * which is not before the one that it has. */
+static bool put_in_place(const job *j, rf_encoding *e, size_t base, const tokens text[2], const rf_frame *f)
+{
+    size_t all = 0;
+    move(e, base + text[0].n, text[1].from, text[1].n);
+    for (size_t i = 0; i < f->n; i++) all += part_size(j, &f->part[i], text);
+    if (base + all > e->n && !rf__reserve_tokens(e, base + all - e->n)) return false;
+    size_t at = base + all;
+    for (size_t i = f->n; i-- > 0;) {
+        const rf_frame_part *p = &f->part[i];
+        const size_t n = part_size(j, p, text);
+        at -= n;
+        if (p->token < 0) move(e, at, p->token == RF_FRAME_A ? base : base + text[0].n, n);
+        else if (n) e->n = at, rf__put_token(e, p->token, 0, 0, true);
+        for (size_t k = 0; k < n; k++) e->type[at + k] = j->t->one_type ? 0 : p->type;
+    }
+    e->n = base + all;
+    return true;
+}
+
 /* Puts what the template makes of the texts from `base` on, where the first of them is.  False: no memory. */
 static bool put_frame(const job *j, rf_encoding *e, size_t base, const tokens text[2], bool pair)
 {
     const rf_frame *f = &j->t->frame[pair];
     const size_t begin = e->n;
     size_t types = base;
+    if (in_order(f)) return put_in_place(j, e, base, text, f);
     for (size_t i = 0; i < f->n; i++) {
         const rf_frame_part *p = &f->part[i];
-        if (p->token >= 0 && j->flags & RF_ENCODE_PLAIN) continue;
-        const tokens *of = p->token >= 0 ? NULL : &text[p->token == RF_FRAME_B];
-        const size_t n = of ? of->n : 1;
+        const size_t n = part_size(j, p, text);
         if (!rf__reserve_tokens(e, n)) return false;
-        if (of) move(e, e->n, of->from, n), e->n += n;
-        else rf__put_token(e, p->token, 0, 0, true);
+        if (p->token < 0) move(e, e->n, text[p->token == RF_FRAME_B].from, n), e->n += n;
+        else if (n) rf__put_token(e, p->token, 0, 0, true);
         for (size_t k = 0; k < n; k++) e->type[types++] = j->t->one_type ? 0 : p->type;
     }
     const size_t n = e->n - begin;

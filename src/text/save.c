@@ -18,8 +18,13 @@ static rf_status write_file(const rf_tokenizer *t, const char *folder, const cha
 
 static json_t *specials(const rf_tokenizer *t)
 {
-    return json_pack("{s:s*, s:s*, s:s*, s:s*, s:s*}", "unk_token", t->name[RF_UNK], "cls_token", t->name[RF_CLS],
-                     "sep_token", t->name[RF_SEP], "pad_token", t->name[RF_PAD], "mask_token", t->name[RF_MASK]);
+    static const char *const key[RF_SPECIALS] = {[RF_UNK] = "unk_token", [RF_CLS] = "cls_token",
+                                                 [RF_SEP] = "sep_token", [RF_PAD] = "pad_token",
+                                                 [RF_MASK] = "mask_token"};
+    json_t *all = json_object();
+    for (int i = 0; i < RF_SPECIALS; i++)                  /* json_pack's s* passes over a string without memory      */
+        if (t->name[i]) rf__json_set(&all, key[i], json_string(t->name[i]));
+    return all;
 }
 
 static json_t *added_tokens(const rf_tokenizer *t)
@@ -31,7 +36,7 @@ static json_t *added_tokens(const rf_tokenizer *t)
         snprintf(id, sizeof id, "%d", (int)a->id);
         rf__json_set(&all, id, json_pack("{s:s%, s:b, s:b, s:b, s:b, s:b}", "content", a->text, a->size,
                                          "lstrip", a->lstrip, "normalized", a->normalized, "rstrip", a->rstrip,
-                                         "single_word", 0, "special", a->special));
+                                         "single_word", a->single, "special", a->special));
     }
     return all;
 }

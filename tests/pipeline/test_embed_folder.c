@@ -177,9 +177,9 @@ static void refusals(void **state)
     o.prompt = "";
     check_vectors(&s, &x, &o, "", C);
     rf_pipeline_close(s.p);
-    write_text(below, "config.json", "{\"pooling_mode\": \"weightedmean\"}");
+    write_text(below, "config.json", "{\"pooling_mode\": \"centroid\"}");
     open_pipeline(&s);
-    refuse(&s, NULL, RF_EUNSUPPORTED, "weightedmean");
+    refuse(&s, NULL, RF_EUNSUPPORTED, "centroid");
     free(below);
     end(&s);
 }

@@ -185,7 +185,7 @@ def qwen_whole(root):
               prompts={"query": INSTRUCT, "document": ""})
     rows = []
     for text in TEXTS:
-        ids = [end] + t.encode(text, add_special_tokens=False).ids
+        ids = t.encode(text, add_special_tokens=False).ids              # the first one follows nothing: not counted
         with torch.no_grad():
             p = model(torch.tensor([ids])).logits[0].log_softmax(-1)
         rows.append({"text": text, "ids": ids[1:], "logprobs": [float(p[i, x]) for i, x in enumerate(ids[1:])]})

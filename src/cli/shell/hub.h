@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "roformer/status.h"
+
 /* $HOME in place of the ~ of "~" or "~/..."; false: another path, no $HOME, or too long. */
 bool cli_home_path(const char *path, char *out, size_t size);
 /* The folder of the cache; false: neither it nor $HOME is set, or it is too long. */

@@ -64,8 +64,8 @@ static bool insert_blank(rf__hf_work *w, const rf__level_text *part, rf__level_t
     rf__mapped *to = &w->pre.spare;
     const size_t size = part->to - part->from;
     to->n = 0;
-    *out = (rf__level_text){.first = part->first, .raw = part->raw, .base = part->base, .raw_end = part->raw_end, .blank = 1,
-                            .to = size + 1};
+    *out = (rf__level_text){.first = part->first, .raw = part->raw, .base = part->base, .raw_end = part->raw_end,
+                            .blank = 1, .to = size + 1};
     bool good = true;
     if (part->begin) {
         good = rf__mapped_append(to, " ", 1, part->begin[part->from], part->end[part->from]);

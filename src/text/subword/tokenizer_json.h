@@ -58,7 +58,7 @@ typedef struct rf__level_text {
 bool rf__level_encode(const hf_tokenizer *t, rf_encoding *e, rf__hf_work *w, const rf_passage *p,
                       const rf__level_text *all, size_t from, size_t to);
 void rf__level_forget(rf__hf_work *w);  /* what belongs to a tokenizer */
-uint32_t rf__source_begin(const rf__level_text *s, size_t i);     /* the bytes of the raw text that byte i comes from     */
+uint32_t rf__source_begin(const rf__level_text *s, size_t i); /* the bytes of the raw text that byte i comes from     */
 uint32_t rf__source_end(const rf__level_text *s, size_t i);
 
 /* The first added token of normalized text [at, end), which is a part of the passage [begin, end), with the white space

@@ -71,14 +71,16 @@ static bool put_part(const hf_tokenizer *t, rf_encoding *e, rf__hf_work *w, cons
 static bool normalized(const hf_tokenizer *t, rf__hf_work *w, const rf_passage *p, rf__level_text *out)
 {
     rf__mapped *text = &w->normal;
-    *out = (rf__level_text){.first = p->first, .at = p->text, .from = p->from, .to = p->to, .limit = p->size, .raw = p->text,
+    *out = (rf__level_text){.first = p->first, .at = p->text, .from = p->from, .to = p->to, .limit = p->size,
+                           .raw = p->text,
                         .base = p->from, .raw_end = p->to};
     if (t->level && rf__normal_keeps(&t->normal, p->text + p->from, p->to - p->from)) return true;
     text->n = 0;
     text->base = (uint32_t)p->from;
     if (!rf__mapped_raw(text, p->text, p->from, p->to) || !rf__normal_run(&t->normal, text, &w->pre.spare, p->why))
         return false;
-    *out = (rf__level_text){.first = p->first, .at = text->at, .to = text->n, .limit = text->n, .begin = text->from, .end = text->to,
+    *out = (rf__level_text){.first = p->first, .at = text->at, .to = text->n, .limit = text->n,
+                           .begin = text->from, .end = text->to,
                         .raw = p->text};
     return true;
 }
@@ -96,7 +98,8 @@ bool rf__hf_encode(const rf_tokenizer *any, rf_encoding *e, const rf_passage *p,
         if (from > at)
             good = t->level ? rf__level_encode(t, e, w, p, &s, at, from) : put_part(t, e, w, p, at, from);
         if (a && good)
-            good = rf__put_added(&t->base, e, a, p->first, p->text, rf__source_begin(&s, from), rf__source_end(&s, to - 1));
+            good = rf__put_added(&t->base, e, a, p->first, p->text, rf__source_begin(&s, from),
+                                 rf__source_end(&s, to - 1));
     }
     return good;
 }

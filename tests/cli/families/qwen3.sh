@@ -11,7 +11,8 @@ prompted_vectors model
 input=texts.txt
 expect 0 '' "$program" score -q -m model --json
 unset input
-sed 's/.*"logprobs"://; s/}$//' out > ours.jsonl
+[ "$(grep -c '"uncounted": 1' out)" = "$(wc -l < "$golden/whole/scores.jsonl")" ] || fail "first tokens are counted: $(head -1 out)"
+sed 's/.*"logprobs": \(\[[^]]*\]\).*/\1/' out > ours.jsonl
 sed 's/.*"logprobs"://; s/}$//' "$golden/whole/scores.jsonl" > theirs.jsonl
 close_numbers theirs.jsonl ours.jsonl
 

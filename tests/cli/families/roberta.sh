@@ -56,13 +56,17 @@ done
 { cat "$golden/merges.txt"; echo 'qq zz'; } > pairs/merges.txt
 expect 3 'merge [0-9]*, of "qq": expected pieces of the vocabulary' "$program" tokenize -m pairs 'a'
 { cat "$golden/merges.txt"; sed -n 2p "$golden/merges.txt"; } > pairs/merges.txt
-expect 3 'expected a pair once' "$program" tokenize -m pairs 'a'
+expect 0 '' "$program" tokenize -m pairs 'a'                      # the last one counts, as in tokenizers
 rm pairs/merges.txt
 expect 4 'merges.txt: cannot open' "$program" tokenize -m pairs 'a'
 # The class takes add_prefix_space from its settings, not from tokenizer.json.
 cp written/tokenizer.json pairs
 echo '{"tokenizer_class":"RobertaTokenizer","add_prefix_space":true}' > pairs/tokenizer_config.json
-expect 3 'tokenizer.json: add_prefix_space: expected true as in tokenizer_config.json, got false' "$program" tokenize -m pairs 'a'
+expect 0 '' "$program" tokenize -m pairs --json 'hello'
+mv out prefixed
+expect 0 '' "$program" tokenize -m masked --json ' hello'
+sed 's/,"offsets.*//' prefixed > prefixed_ids && sed 's/,"offsets.*//' out > blank_ids
+cmp -s prefixed_ids blank_ids || fail "add_prefix_space of the settings is not followed: $(cat prefixed)"
 echo '{"tokenizer_class":"RobertaTokenizer"}' > pairs/tokenizer_config.json
 expect 0 '' "$program" tokenize -m pairs 'a'
 done_testing

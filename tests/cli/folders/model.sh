@@ -46,7 +46,7 @@ holds out '"kind": "WordPiece (BERT)"'
 holds out "\"tokens\": $(wc -l < good/vocab.txt)"
 expect 0 '' "$program" info model
 grep -q '^tokenizer.*null' out && fail "tokenizer.json is not seen: $(cat out)"
-echo '{"model": {"type": "WordLevel", "vocab": {}}}' > model/tokenizer.json
+echo '{"model": {"type": "Words", "vocab": {}}}' > model/tokenizer.json
 expect 0 '' "$program" info -m model --json
 holds out '"not readable": "'
 rm model/tokenizer.json

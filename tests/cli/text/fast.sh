@@ -10,11 +10,11 @@ echo '{"tokenizer_class": "LlamaTokenizerFast", "bos_token": "<s>", "eos_token":
 expect 0 '' "$program" tokenize -m bpe --json 'The [MASK]'
 holds out '"tokens":["[CLS]","▁the","▁","[MASK]","[SEP]"]'
 expect 0 '' "$program" tokenize -m llama --json 'a  漢'
-holds out '"tokens":["▁a","▁","▁","<0xE6>","<0xBC>","<0xA2>"]'
+holds out '"tokens":["<s>","▁a","▁","▁","<0xE6>","<0xBC>","<0xA2>"]'
 expect 0 '' "$program" tokenize -m t5 --json '  the  Ａ'
 holds out '"</s>"]'
-sed 's/"Metaspace"/"Digits"/g' bpe/tokenizer.json > t5/tokenizer.json
-expect 3 'pre_tokenizer: expected null, WhitespaceSplit, .* for subwords, got Digits' "$program" tokenize -m t5 x
+sed 's/"Metaspace"/"Metaspaces"/g' bpe/tokenizer.json > t5/tokenizer.json
+expect 3 'got Metaspaces' "$program" tokenize -m t5 x
 expect 2 '--type: expected one of wordpiece, bytes, chars, jieba, unigram, bpe, bytelevel, got fast_bpe' "$program" vocab --type fast_bpe --text bpe/tokenizer.json -o x
 
 # A translator with them.

@@ -40,7 +40,7 @@ holds out '"tokens":["[CLS]","今","天","the","[SEP]"]'
 
 # What cannot be had is refused by the file that names it.
 model other '{"model_type": "roformer", "tokenizer_class": "T5Tokenizer"}'
-expect 3 'tokenizer_class: T5Tokenizer is not supported' "$program" tokenize -m other x
+expect 3 'tokenizer_class: T5Tokenizer: expected tokenizer.json' "$program" tokenize -m other x
 printf '{"tokenizer_class": 5}' > other/config.json
 expect 3 'tokenizer_class: expected a string, got another value' "$program" tokenize -m other x
 
