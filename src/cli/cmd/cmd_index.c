@@ -1,4 +1,5 @@
 /* cmd_index.c — roformer index: writes the vectors of lines to a folder that roformer search reads. */
+#define _GNU_SOURCE                     /* realpath */
 #include <stdlib.h>
 #include <string.h>
 
