@@ -224,6 +224,7 @@ static void longest_first(size_t *na, size_t *nb, size_t limit, bool slow)
 
 static void move(rf_encoding *e, size_t to, size_t from, size_t n)
 {
+    if (!n) return;                     /* an empty encoding has no arrays                                            */
     memmove(e->id + to, e->id + from, n * sizeof *e->id);
     memmove(e->start + to, e->start + from, n * sizeof *e->start);
     memmove(e->end + to, e->end + from, n * sizeof *e->end);
