@@ -216,12 +216,12 @@ rf_status rf__folder_made(rf_tokenizer_folder *f, json_t *all, char **text, size
 
 rf_status rf__merges_read(rf_tokenizer_folder *f, char **text, size_t *size)
 {
-    json_t *vocab = NULL, *merges = json_array(), *all = NULL;
     int prefix = 0;
     const form *as = form_of(f);
     if (!as)
         return rf_fail(f->why, RF_EUNSUPPORTED, "%s: expected tokenizer_class in tokenizer_config.json, got none; "
                        RF_FILE_MERGES " does not say which special tokens a text has", f->path);
+    json_t *vocab = NULL, *merges = json_array(), *all = NULL;
     rf_status status = rf__folder_flag(f, f->config_path, f->config, "add_prefix_space", 0, &prefix);
     if (!status) status = read_vocab(f, &vocab);
     if (!status) status = merges ? read_merges(f, merges) : no_memory(f);
