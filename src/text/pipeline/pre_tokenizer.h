@@ -16,11 +16,12 @@ typedef enum rf__behavior { RF_REMOVED, RF_ISOLATED, RF_MERGED_PREVIOUS, RF_MERG
 typedef struct rf__pre_step rf__pre_step;
 typedef struct rf__pre_work rf__pre_work;
 typedef struct rf__pre_word { size_t from, to; } rf__pre_word;
+/* Reports the matches in bytes [from, to) of a text.  False: no memory, or a reason in `why`. */
+typedef bool rf__pre_matcher(const rf__pre_step *s, rf__pre_work *w, const char *text, size_t from, size_t to,
+                             rf_error *why);
 
 struct rf__pre_step {
-    /* Splits words: reports the matches in bytes [from, to) of a text.  False: no memory, or a reason in `why`.  NULL:
-     * a step that changes the text */
-    bool (*match)(const rf__pre_step *s, rf__pre_work *w, const char *text, size_t from, size_t to, rf_error *why);
+    rf__pre_matcher *match;             /* splits words; NULL: a step that changes the text                           */
     bool (*change)(const rf__pre_step *s, rf__pre_work *w, rf_error *why);
     rf__behavior behavior;
     bool invert;                        /* matches are what is between matches                                        */
@@ -72,19 +73,7 @@ void rf__pre_work_clear(rf__pre_work *w);
 bool rf__pre_put(rf__pre_work *w, size_t from, size_t to);             /* a word of this step; empty ones are dropped */
 void rf__pre_take(rf__pre_work *w);     /* the words of this step become those of the step before                    */
 bool rf__pre_split(const rf__pre_step *s, rf__pre_work *w, const char *text, rf_error *why);
-bool rf__pre_match_classes(const rf__pre_step *s, rf__pre_work *w, const char *text, size_t from, size_t to,
-                           rf_error *why);
-bool rf__pre_match_words(const rf__pre_step *s, rf__pre_work *w, const char *text, size_t from, size_t to,
-                         rf_error *why);
-bool rf__pre_match_text(const rf__pre_step *s, rf__pre_work *w, const char *text, size_t from, size_t to,
-                        rf_error *why);
-bool rf__pre_match_regex(const rf__pre_step *s, rf__pre_work *w, const char *text, size_t from, size_t to,
-                         rf_error *why);
-bool rf__pre_match_known(const rf__pre_step *s, rf__pre_work *w, const char *text, size_t from, size_t to,
-                         rf_error *why);
-bool rf__pre_match_scripts(const rf__pre_step *s, rf__pre_work *w, const char *text, size_t from, size_t to,
-                           rf_error *why);
-bool rf__pre_match_lengths(const rf__pre_step *s, rf__pre_work *w, const char *text, size_t from, size_t to,
-                           rf_error *why);
+rf__pre_matcher rf__pre_match_classes, rf__pre_match_words, rf__pre_match_text, rf__pre_match_regex,
+    rf__pre_match_known, rf__pre_match_scripts, rf__pre_match_lengths;
 
 #endif

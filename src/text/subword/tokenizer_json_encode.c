@@ -72,16 +72,14 @@ static bool normalized(const hf_tokenizer *t, rf__hf_work *w, const rf_passage *
 {
     rf__mapped *text = &w->normal;
     *out = (rf__level_text){.first = p->first, .at = p->text, .from = p->from, .to = p->to, .limit = p->size,
-                           .raw = p->text,
-                        .base = p->from, .raw_end = p->to};
+                            .raw = p->text, .base = p->from, .raw_end = p->to};
     if (t->level && rf__normal_keeps(&t->normal, p->text + p->from, p->to - p->from)) return true;
     text->n = 0;
     text->base = (uint32_t)p->from;
     if (!rf__mapped_raw(text, p->text, p->from, p->to) || !rf__normal_run(&t->normal, text, &w->pre.spare, p->why))
         return false;
-    *out = (rf__level_text){.first = p->first, .at = text->at, .to = text->n, .limit = text->n,
-                           .begin = text->from, .end = text->to,
-                        .raw = p->text};
+    *out = (rf__level_text){.first = p->first, .at = text->at, .to = text->n, .limit = text->n, .begin = text->from,
+                            .end = text->to, .raw = p->text};
     return true;
 }
 
