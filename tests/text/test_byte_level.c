@@ -6,6 +6,7 @@
 #include <utf8proc.h>
 
 #include "one_context.h"
+#include "opened.h"
 #include "round_trip.h"
 
 #include "base/json.h"
@@ -37,14 +38,6 @@ static const char *folder_with(const char *name, const char *from, const char *t
     free(text);
     rf__free(ctx, good);
     return folder;
-}
-
-static rf_tokenizer *opened(const char *folder)
-{
-    rf_tokenizer *t = NULL;
-    rf_error why = {0};
-    if (rf_tokenizer_open(ctx, folder, &t, &why)) fail_msg("%s", why.text);
-    return t;
 }
 
 static int64_t number(const json_t *list, size_t i) { return json_integer_value(json_array_get(list, i)); }

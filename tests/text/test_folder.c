@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "one_context.h"
+#include "opened.h"
 
 #include "roformer/tokenizer.h"
 
@@ -21,14 +22,6 @@
 static void put(const char *folder, const char *name, const char *text)
 {
     t_write(folder, name, text, strlen(text));
-}
-
-static rf_tokenizer *opened(const char *folder)
-{
-    rf_tokenizer *t = NULL;
-    rf_error why = {0};
-    if (rf_tokenizer_open(ctx, folder, &t, &why)) fail_msg("%s", why.text);
-    return t;
 }
 
 static int32_t first_id(const rf_tokenizer *t, const char *text)

@@ -4,6 +4,7 @@
  * mirrors merges.c
  * mirrors spm_folder.c */
 #include "one_context.h"
+#include "opened.h"
 
 #include "base/json.h"
 #include "roformer/tokenizer.h"
@@ -33,14 +34,6 @@ static const char *folder_of(json_t *tokenizer, const char *settings, const char
     free(text);
     json_decref(tokenizer);
     return folder;
-}
-
-static rf_tokenizer *opened(const char *folder)
-{
-    rf_tokenizer *t = NULL;
-    rf_error why = {0};
-    if (rf_tokenizer_open(ctx, folder, &t, &why)) fail_msg("%s", why.text);
-    return t;
 }
 
 /* Both give the same ids, and so does the first after it was saved. */

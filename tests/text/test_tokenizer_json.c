@@ -2,6 +2,7 @@
  * transformers' converters and by tokenizers; saving, sampling, unsupported parts rejected by name, failing
  * allocations. mirrors fast.c, normal.c, pieces.c */
 #include "one_context.h"
+#include "opened.h"
 #include "round_trip.h"
 
 #include "base/json.h"
@@ -29,14 +30,6 @@ static const char *folder_of(const char *name)
     t_write(folder, "tokenizer.json", data, size);
     rf__free(ctx, data);
     return folder;
-}
-
-static rf_tokenizer *opened(const char *folder)
-{
-    rf_tokenizer *t = NULL;
-    rf_error why = {0};
-    if (rf_tokenizer_open(ctx, folder, &t, &why)) fail_msg("%s", why.text);
-    return t;
 }
 
 static json_t *golden(const char *name)
