@@ -257,6 +257,8 @@ static void refused_by_name(void **state)
         {"bpe", "\"[UNK]\":1", "\"[UNK]\":0", "id 0 belongs to", RF_EDATA},
         {"bpe", "\"[UNK]\":1", "\"[UNK]\":-1", "an id from 0", RF_EDATA},
         {"bpe", "\"TemplateProcessing\"", "\"Template\"", "got Template", RF_EUNSUPPORTED},
+        {"bpe", "\"Sequence\":{\"id\":\"A\",\"type_id\":0}", "\"Sequence\":{\"id\":\"A\"}",
+         "type_id: expected a whole number", RF_EDATA},
         {"bpe", "\"single\":[", "\"single\":[{\"Sequence\":{\"id\":\"B\",\"type_id\":0}},",
          "single: expected the text A", RF_EDATA},
         {"bpe", "\"pair\":[", "\"pair\":[],\"other\":[", "pair: expected the texts A and B", RF_EDATA},

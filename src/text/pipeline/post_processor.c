@@ -27,6 +27,7 @@ static rf_status put_part(const rf_tokenizer_folder *f, rf_frame *to, int64_t to
 {
     if (to->n == RF_FRAME_PARTS)
         return unsupported(f, "template", "more", "at most 64 tokens");
+    if (type < 0) return no_data(f, "type_id", "a whole number");
     to->part[to->n++] = (rf_frame_part){(int32_t)token, (int32_t)type};
     return RF_OK;
 }
@@ -48,8 +49,7 @@ static rf_status put_special(const rf_tokenizer_folder *f, const json_t *list, c
     }
     const json_t *ids = json_object_get(special, "ids");
     rf_status status = RF_OK;
-    if (!json_is_array(ids) || type < 0)
-        return no_data(f, name ? name : "SpecialToken", "its ids in special_tokens, and a type_id");
+    if (!json_is_array(ids)) return no_data(f, name ? name : "SpecialToken", "its ids in special_tokens");
     json_array_foreach(ids, i, id) {
         const int64_t token = rf__whole_number(id);
         if (token < 0) return no_data(f, name, "ids from 0 on");
