@@ -249,8 +249,11 @@ def translation(program, folder, model, tokenizer, torch):
     code, out, err = program.run("translate", "-q", "-m", folder, "--json", "--num_beams", "1", "--max_new_tokens", "8", text)
     if code:
         return None, message(err, folder)
+    settings = folder / "generation_config.json"
+    # Without the key, the class of transformers 5 forces token 0 at the limit, which the program does not do.
+    last = json.loads(settings.read_text()).get("forced_eos_token_id") if settings.exists() else None
     with torch.no_grad():
-        right = model.generate(**tokenizer(text, return_tensors="pt"), do_sample=False, num_beams=1, max_new_tokens=8, forced_eos_token_id=None)[0].tolist()
+        right = model.generate(**tokenizer(text, return_tensors="pt"), do_sample=False, num_beams=1, max_new_tokens=8, forced_eos_token_id=last)[0].tolist()
     mine = json.loads(out)["ids"]
     right = [i for i in right[1:] if i not in (model.config.eos_token_id, model.config.pad_token_id)]
     return (0.0, None) if mine == right else (float("inf"), None)
