@@ -243,12 +243,55 @@ static void no_token_is_invented(void **state)
     rf_tokenizer_free(t);
 }
 
+/* A byte without a piece becomes two pieces of a fallback, which share its place: also if the word is known. */
+static void a_word_again(void **state)
+{
+    (void)state;
+    static const char file[] =
+        "{\"added_tokens\":[],\"pre_tokenizer\":{\"type\":\"ByteLevel\",\"add_prefix_space\":false},\"model\":{"
+        "\"type\":\"BPE\",\"byte_fallback\":true,\"merges\":[],\"vocab\":{\"\u00c2\":0,\"<0xC5>\":1,\"<0x83>\":2}}}";
+    const char *folder = t_folder();
+    rf_encoding e;
+    rf_error why = {0};
+    t_write(folder, "tokenizer.json", file, sizeof file - 1);
+    t_write(folder, "tokenizer_config.json", "{\"tokenizer_class\":\"PreTrainedTokenizerFast\"}", 45);
+    rf_tokenizer *t = opened(folder);
+    rf_encoding_init(&e, ctx);
+    for (int again = 0; again < 2; again++) {
+        if (rf_encode(t, "\u00ad", 2, NULL, 0, 0, 0, &e, NULL, &why)) fail_msg("%s", why.text);
+        assert_int_equal(e.n, 3);
+        for (int32_t i = 0; i < 3; i++) {
+            assert_int_equal(e.id[i], i);
+            assert_int_equal(e.start[i], 0);
+            assert_int_equal(e.end[i], 2);
+        }
+    }
+    rf_encoding_clear(&e);
+    rf_tokenizer_free(t);
+}
+
+/* process_offsets of tokenizers: of more blanks than there are characters, none is removed at the end. */
+static void trimmed(void **state)
+{
+    (void)state;
+    static const struct { const char *name; uint32_t from, to, left, right; } row[] = {
+        {"z", 0, 2, 0, 2}, {"z ", 0, 2, 0, 0}, {"z  ", 0, 2, 0, 2}, {"z  ", 2, 4, 2, 2}, {" ", 0, 2, 2, 2},
+    };
+    const rf_tokenizer t = {.trims = true};
+    for (size_t i = 0; i < RF_COUNT(row); i++) {
+        uint32_t from = row[i].from, to = row[i].to;
+        rf__trim_offsets(&t, "\u01c5  ", row[i].name, strlen(row[i].name), false, &from, &to);
+        if (from != row[i].left || to != row[i].right) fail_msg("%zu: [%u, %u)", i, (unsigned)from, (unsigned)to);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(as_tokenizers_has_it), cmocka_unit_test(parts_of_characters),
         cmocka_unit_test(words_of_the_cache),   cmocka_unit_test(kept_characters),
         cmocka_unit_test(refused),              cmocka_unit_test(no_token_is_invented),
+        cmocka_unit_test(a_word_again),         cmocka_unit_test(trimmed),
         cmocka_unit_test(hostile),              cmocka_unit_test(memory_that_ends),
     };
     return cmocka_run_group_tests_name("text/byte_level", tests, setup, teardown);

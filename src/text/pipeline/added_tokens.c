@@ -34,6 +34,13 @@ void rf__added_extend(const rf_added *a, const char *text, size_t low, size_t en
 /* White space, or the character that represents a blank in byte-level BPE. */
 static bool is_blank(uint32_t c) { return c == 0x120 || rf__unicode_white(c); }
 
+/* Whether n characters precede byte `at`. */
+static bool has_before(const char *text, size_t at, size_t n)
+{
+    for (; n && at; n--) get_before(text, at, &at);
+    return !n;
+}
+
 void rf__trim_offsets(const rf_tokenizer *t, const char *text, const char *name, size_t size, bool first,
                       uint32_t *from, uint32_t *to)
 {
@@ -41,6 +48,7 @@ void rf__trim_offsets(const rf_tokenizer *t, const char *text, const char *name,
     for (size_t next = 0; next < size && is_blank(get(name, &next));) before++;
     for (size_t end = size; end && is_blank(get_before(name, end, &start)); end = start) behind++;
     if (before == 1 && t->trims_first && (first || !*from)) before = 0;                 /* it was not in the text    */
+    if (!has_before(text, *to, behind)) behind = 0;                        /* as tokenizers: then none is removed    */
     for (size_t next = *from; before && *from < *to; before--, *from = (uint32_t)next) get(text, &next);
     for (; behind && *to > *from; behind--, *to = (uint32_t)start) get_before(text, *to, &start);
 }

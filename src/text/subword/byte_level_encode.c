@@ -90,8 +90,8 @@ typedef struct level_word {
     rf_encoding *e;
     const rf__level_text *s;
     size_t at;
-    known *slot;                        /* the cache, or NULL                                                         */
-    size_t n;                           /* tokens so far                                                              */
+    known *slot;                        /* the cache; NULL: the word does not fit into it                             */
+    size_t n, end;                      /* tokens so far, and where the last one ends                                 */
 } level_word;
 
 static bool put_token(const level_word *x, int32_t id, size_t from, size_t to)
@@ -108,8 +108,10 @@ static bool put_token(const level_word *x, int32_t id, size_t from, size_t to)
 static bool put_new(void *user, int32_t id, size_t from, size_t to)
 {
     level_word *x = user;
-    if (x->slot && x->n < KNOWN_TOKENS) x->slot->id[x->n] = id, x->slot->end[x->n] = (uint8_t)to;
+    if (x->n == KNOWN_TOKENS || from != x->end) x->slot = NULL;          /* it has only the ends of tokens            */
+    if (x->slot) x->slot->id[x->n] = id, x->slot->end[x->n] = (uint8_t)to;
     x->n++;
+    x->end = to;
     return put_token(x, id, from, to);
 }
 
@@ -136,7 +138,7 @@ static bool split_word(level_word *x, rf__hf_work *w, const char *word, size_t s
 static bool put_word(const hf_tokenizer *t, rf_encoding *e, rf__hf_work *w, const rf__level_text *s, size_t at,
                      size_t size)
 {
-    level_word x = {t, e, s, at, NULL, 0};
+    level_word x = {t, e, s, at, NULL, 0, 0};
     if (size > RF_KEY) return split_word(&x, w, s->at + at, size);
     uint64_t key[RF_KEY / 8];
     rf__word_key(s->at + at, size, s->limit - at, key);
@@ -148,7 +150,7 @@ static bool put_word(const hf_tokenizer *t, rf_encoding *e, rf__hf_work *w, cons
     }
     k->n = 0;
     if (!split_word(&x, w, s->at + at, size)) return false;
-    if (x.n > KNOWN_TOKENS) return true;
+    if (!x.slot) return true;
     memcpy(k->key, key, sizeof key);
     k->n = (uint8_t)x.n;
     return true;
