@@ -157,7 +157,7 @@ def model(r, kind, words):
     prefix, suffix = r.choice(["", "", "", "##"]), r.choice(["", "", "", "</w>"])
     fallback = not prefix and not suffix and r.random() < 0.3
     for x in some:
-        for y in {x, prefix + x, x + suffix, prefix + x + suffix}:
+        for y in sorted({x, prefix + x, x + suffix, prefix + x + suffix}):
             if not (prefix or suffix) or r.random() < 0.9:
                 add(y)
     for b in range(256 if fallback else 0):
