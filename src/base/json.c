@@ -188,6 +188,12 @@ void rf__json_add(json_t **list, json_t *value)
     if (json_array_append_new(*list, value)) lose(list);
 }
 
+bool rf__json_flag(const json_t *object, const char *key, bool none)
+{
+    const json_t *value = json_object_get(object, key);
+    return value && !json_is_null(value) ? json_is_true(value) : none;
+}
+
 typedef struct output { char *text; size_t size, capacity; bool failed; } output;
 
 static int append_text(const char *text, size_t size, void *user)

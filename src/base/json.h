@@ -23,6 +23,9 @@ json_t *rf__json_load(const char *text, size_t size, size_t flags, json_error_t 
 void rf__json_set(json_t **object, const char *key, json_t *value);
 void rf__json_add(json_t **list, json_t *value);
 
+/* Whether a member is true; `none` if it is missing or null. */
+bool rf__json_flag(const json_t *object, const char *key, bool none);
+
 /* The complete text of a value, freed with free(); NULL: out of memory, or no value. (json_dumps omits keys for which
  * there was no memory.) */
 char *rf__json_dump(const json_t *value, size_t flags);

@@ -413,8 +413,9 @@ static void count_steps(rf__run *r, const rf__finetune_run *f)
     const rf_train_options *o = &r->o;
     rf__state *t = &r->state;
     const int64_t n = o->gradient_accumulation_steps, batches = rf__finetune_batches(f, 0),
-                  left = rf__finetune_batches(f, t->position.index), epoch = (batches + n - 1) / n;
-    if (r->resized) t->epoch_ends = (t->step + (left + n - 1) / n) % epoch;
+                  left = rf__finetune_batches(f, t->position.index), epoch = (batches + n - 1) / n,
+                  rest = (left + n - 1) / n;
+    if (r->resized) t->epoch_ends = (t->step + rest) % epoch;
     if (f->o.eval_strategy == RF_STRATEGY_EPOCH && f->dev.n)
         r->o.eval_steps = epoch, r->eval_at = t->epoch_ends % epoch;
     if (f->o.save_strategy == RF_STRATEGY_EPOCH) r->o.save_steps = epoch, r->save_at = t->epoch_ends % epoch;
@@ -422,8 +423,7 @@ static void count_steps(rf__run *r, const rf__finetune_run *f)
                       (o->given(o->given_user, "max_steps") || o->given(o->given_user, "num_train_epochs"));
     if (!more && t->patience.stale && t->max_steps == t->step) return;
     const double epochs_left = o->num_train_epochs - (double)t->position.epoch - 1;
-    rf__run_resolve_steps(r, o->num_train_epochs * (double)epoch,
-                          epochs_left * (double)epoch + (double)((left + n - 1) / n));
+    rf__run_resolve_steps(r, o->num_train_epochs * (double)epoch, epochs_left * (double)epoch + (double)rest);
 }
 
 static rf_status open_job(rf__run *r, rf_error *why)

@@ -41,7 +41,7 @@ static bool metaspace(const rf__pre_step *s, rf__pre_work *w, rf_error *why)
         const bool begun = in->at[x.from] == ' ' || starts_with(in, x.from, x.to, s->text, s->size);
         const bool due = s->prepend == RF_ALWAYS || (s->prepend == RF_FIRST && !in->from[x.from]);
         if (!begun && due && !put_before(w, s->text, s->size, x.from)) return false;
-        for (size_t at = x.from, next = x.from; at < x.to; at = next) {
+        for (size_t at = x.from, next; at < x.to; at = next) {
             const bool blank = in->at[at] == ' ', own = starts_with(in, at, x.to, s->text, s->size);
             if (blank || own) {
                 if (s->splits && (!rf__pre_put(w, begin, out->n))) return false;
@@ -140,12 +140,6 @@ static rf_status unsupported(const reader *r, const char *key, const char *expec
                    *key ? ": " : "", key, expected, got ? rf__printable(got).text : "none");
 }
 
-static bool flag(const json_t *x, const char *key, bool none)
-{
-    const json_t *value = json_object_get(x, key);
-    return value && !json_is_null(value) ? json_is_true(value) : none;
-}
-
 static rf_status set_text(const reader *r, rf__pre_step *s, const json_t *x, const char *key)
 {
     const char *text = json_string_value(x);
@@ -183,7 +177,7 @@ static rf_status read_split(const reader *r, rf__pre_step *s, const json_t *x)
     rf_status status = read_behavior(r, s, x, true);
     if (status) return status;
     if (!json_is_string(own)) return unsupported(r, "pattern", "a String or a Regex", NULL);
-    s->invert = flag(x, "invert", false);
+    s->invert = rf__json_flag(x, "invert", false);
     s->size = json_string_length(own);
     if (regex && (s->known = rf__split_of(json_string_value(regex)))) return s->match = rf__pre_match_known, RF_OK;
     if (text && s->size) {
@@ -204,7 +198,7 @@ static rf_status read_metaspace(const reader *r, rf__pre_step *s, const json_t *
     const char *scheme = json_string_value(json_object_get(x, "prepend_scheme"));
     const bool never = json_is_false(json_object_get(x, "add_prefix_space"));
     s->change = metaspace;
-    s->splits = flag(x, "split", true);
+    s->splits = rf__json_flag(x, "split", true);
     s->prepend = never ? RF_NEVER : RF_ALWAYS;
     for (int i = 0; i < 3 && scheme; i++)
         if (!strcmp(scheme, name[i])) s->prepend = (rf__prepend)i;
@@ -258,7 +252,8 @@ static rf_status read_step(const reader *r, const json_t *x)
         return status ? status : add_classes(r, RF_CLASS_PUNCT, RF_ISOLATED);
     }
     if (!strcmp(type, "Digits"))
-        return add_classes(r, RF_CLASS_NUMERIC, flag(x, "individual_digits", false) ? RF_ISOLATED : RF_CONTIGUOUS);
+        return add_classes(r, RF_CLASS_NUMERIC,
+                           rf__json_flag(x, "individual_digits", false) ? RF_ISOLATED : RF_CONTIGUOUS);
     rf__pre_step *s = add_step(r);
     if (!s) return r->why->code;
     if (!strcmp(type, "Punctuation")) {
@@ -273,8 +268,8 @@ static rf_status read_step(const reader *r, const json_t *x)
     if (!strcmp(type, "ByteLevel")) {
         s->change = byte_level;
         s->match = rf__pre_match_known;
-        s->blank_first = flag(x, "add_prefix_space", true);
-        s->known = flag(x, "use_regex", true) ? &rf__split_gpt2 : NULL;
+        s->blank_first = rf__json_flag(x, "add_prefix_space", true);
+        s->known = rf__json_flag(x, "use_regex", true) ? &rf__split_gpt2 : NULL;
         return RF_OK;
     }
     if (!strcmp(type, "Split")) return read_split(r, s, x);

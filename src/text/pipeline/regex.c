@@ -31,12 +31,10 @@ static size_t with_symbols(const char *pattern, size_t size, char *out)
 {
     size_t n = 0, depth = 0;
     for (size_t i = 0; i < size; i++) {
-        const bool not = size - i >= 10 && !memcmp(pattern + i, "[:^punct:]", 10);
-        if (depth && (not || (size - i >= 9 && !memcmp(pattern + i, "[:punct:]", 9)))) {
-            const char *class = not ? "[^\\p{P}\\p{S}]" : "[\\p{P}\\p{S}]";
-            memcpy(out + n, class, strlen(class));
-            n += strlen(class);
-            i += not ? 9 : 8;
+        const bool others = size - i >= 10 && !memcmp(pattern + i, "[:^punct:]", 10);
+        if (depth && (others || (size - i >= 9 && !memcmp(pattern + i, "[:punct:]", 9)))) {
+            for (const char *p = others ? "[^\\p{P}\\p{S}]" : "[\\p{P}\\p{S}]"; *p; p++) out[n++] = *p;
+            i += others ? 9 : 8;
             continue;
         }
         if (pattern[i] == '[') depth++;

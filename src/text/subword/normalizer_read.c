@@ -61,22 +61,16 @@ static rf_status read_texts(rf__normalizer *n, rf__normal_step *s, const json_t 
     return rf__regex_compile(&s->regex, n->ctx, json_string_value(from), s->from_size, where, why);
 }
 
-static bool flag(const json_t *x, const char *key, bool none)
-{
-    const json_t *value = json_object_get(x, key);
-    return value && !json_is_null(value) ? json_is_true(value) : none;
-}
-
 /* Its four switches are steps; strip_accents null is as lowercase. */
 static rf_status read_bert(rf__normalizer *n, const json_t *x, const char *path, rf_error *why)
 {
-    const bool lower = flag(x, "lowercase", true), strip = flag(x, "strip_accents", lower);
-    const struct { bool on; rf__normal_do *go; int flags; } part[] = {
-        {flag(x, "clean_text", true), rf__normal_by_characters, RF_CLEAN},
-        {flag(x, "handle_chinese_chars", true), rf__normal_by_characters, RF_HAN_APART},
-        {strip, rf__normal_form, UTF8PROC_STABLE | UTF8PROC_DECOMPOSE},
-        {strip, rf__normal_by_characters, RF_NO_NONSPACING},
-        {lower, rf__normal_by_characters, RF_LOWER},
+    const bool lower = rf__json_flag(x, "lowercase", true), strip = rf__json_flag(x, "strip_accents", lower);
+    const struct { rf__normal_do *go; int flags; bool on; } part[] = {
+        {rf__normal_by_characters, RF_CLEAN, rf__json_flag(x, "clean_text", true)},
+        {rf__normal_by_characters, RF_HAN_APART, rf__json_flag(x, "handle_chinese_chars", true)},
+        {rf__normal_form, UTF8PROC_STABLE | UTF8PROC_DECOMPOSE, strip},
+        {rf__normal_by_characters, RF_NO_NONSPACING, strip},
+        {rf__normal_by_characters, RF_LOWER, lower},
     };
     for (size_t i = 0; i < RF_COUNT(part); i++)
         if (part[i].on && !add_step(n, part[i].go, part[i].flags, path, why)) return why->code;

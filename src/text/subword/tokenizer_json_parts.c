@@ -6,7 +6,7 @@
 static void find_level(const rf_tokenizer_folder *f, hf_tokenizer *t)
 {
     const rf__pre_tokenizer *p = &t->pre;
-    const rf__pre_step *last = p->n ? &p->step[p->n - 1] : NULL, *split = p->n > 1 ? last - 1 : NULL;
+    const rf__pre_step *last = p->n ? &p->step[p->n - 1] : NULL, *split = p->n > 1 ? &p->step[p->n - 2] : NULL;
     if (!last || !rf__pre_is_byte_level(last) || p->splits != p->n - 1 ||
         !json_is_array(json_object_get(json_object_get(f->fast, "model"), "merges")))
         return;
