@@ -198,8 +198,9 @@ static rf_status add_lowercase(rf_tokenizer_folder *f)
     if (is_type(x, "BertNormalizer")) return lower_bert(f, x);
     json_t *all = json_pack("[{s:s}]", "type", "Lowercase");
     if (x && !json_is_null(x) && !list) rf__json_add(&all, json_incref(x));
-    json_array_foreach(list, i, one)
+    json_array_foreach(list, i, one) {
         rf__json_add(&all, json_incref(one));
+    }
     return put_part(f, "normalizer", json_pack("{s:s, s:o}", "type", "Sequence", "normalizers", all));
 }
 
