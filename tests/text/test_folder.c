@@ -103,7 +103,7 @@ static void bad_settings_are_refused(void **state)
         {"{\"mask_token\":\"\"}", RF_EDATA,
          "mask_token: expected a token, as a string or an object with \"content\", got"},
         {"{\"added_tokens_decoder\":{\"x\":{\"content\":\"a\"}}}", RF_EDATA, "added_tokens_decoder"},
-        {"{\"added_tokens_decoder\":{\"5\":{\"content\":\"e\"}}}", RF_EDATA,
+        {"{\"roformer_rules\":\"python\",\"added_tokens_decoder\":{\"5\":{\"content\":\"e\"}}}", RF_EDATA,
          "the added token e: expected its id 9 of the vocabulary, got 5"},
         {"{\"roformer_rules\":\"python\",\"do_basic_tokenize\":false}", RF_EUNSUPPORTED, "do_basic_tokenize"},
     };
@@ -117,6 +117,23 @@ static void bad_settings_are_refused(void **state)
         t_failed(&why, bad[i].status, bad[i].part);
         assert_null(t);
     }
+}
+
+/* Beside vocab.txt, tokenizers numbers added tokens itself: transformers 4.57 and 5.24 give these ids. */
+static void ids_of_added_tokens_beside_vocab_txt(void **state)
+{
+    (void)state;
+    const char *folder = t_folder();
+    put(folder, "vocab.txt", VOCAB);
+    put(folder, "tokenizer_config.json",
+        "{\"added_tokens_decoder\":{\"5\":{\"content\":\"e\"},"
+        "\"40\":{\"content\":\"<y>\"},\"30\":{\"content\":\"<x>\"}}}");
+    rf_tokenizer *t = opened(folder);
+    assert_int_equal(first_id(t, "e"), 9);
+    assert_int_equal(first_id(t, "<x>"), 11);
+    assert_int_equal(first_id(t, "<y>"), 12);
+    assert_int_equal(rf_tokenizer_size(t), 13);
+    rf_tokenizer_free(t);
 }
 
 static void fast_folder(const char *folder, const char *lowercase)
@@ -233,7 +250,8 @@ static void added_tokens_follow_the_vocabulary(void **state)
         t = opened(to);
     }
     rf_tokenizer_free(t);
-    put(folder, "tokenizer_config.json", "{\"added_tokens_decoder\":{\"12\":{\"content\":\"<m>\"}}}");
+    put(folder, "tokenizer_config.json",
+        "{\"roformer_rules\":\"python\",\"added_tokens_decoder\":{\"12\":{\"content\":\"<m>\"}}}");
     rf_error why = {0};
     assert_int_equal(rf_tokenizer_open(ctx, folder, &t, &why), RF_EDATA);
     t_failed(&why, RF_EDATA, "follows");
@@ -506,6 +524,7 @@ int main(void)
         cmocka_unit_test(settings),
         cmocka_unit_test(special_tokens_map),
         cmocka_unit_test(bad_settings_are_refused),
+        cmocka_unit_test(ids_of_added_tokens_beside_vocab_txt),
         cmocka_unit_test(a_folder_of_tokenizer_json),
         cmocka_unit_test(the_decoder_of_tokenizer_json),
         cmocka_unit_test(other_parts_are_refused_by_name),

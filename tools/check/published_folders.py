@@ -176,7 +176,7 @@ def states(program, folder, model, tokenizer, torch):
     if (folder / "modules.json").exists():
         from sentence_transformers import SentenceTransformer
         if any("Pooling" in m.get("type", "") for m in json.loads((folder / "modules.json").read_text())):
-            right = SentenceTransformer(str(folder), device="cpu").encode(PLAIN, convert_to_numpy=True).tolist()
+            right = SentenceTransformer(str(folder), device="cpu", model_kwargs={"dtype": torch.float32}).encode(PLAIN, convert_to_numpy=True).tolist()
             mine, why = program.vectors(folder, PLAIN)
             return (largest(mine, right), None) if mine else (None, why)
     if model.config.is_encoder_decoder:

@@ -5,6 +5,7 @@
  *                     files; with a class that leaves everything to it, it is complete; without a class, other
  *                     settings have priority                                                                         */
 #include <errno.h>
+#include <stdlib.h>
 
 #include "base/files/path.h"
 #include "wordpiece.h"
@@ -320,6 +321,23 @@ static rf_status check_added(source *s, const char *path)
 
 static int32_t find_line(const void *v, const char *text) { return rf__vocab_find(v, text, strlen(text)); }
 
+static int by_id(const void *a, const void *b)
+{
+    const int32_t x = ((const rf_added *)a)->id, y = ((const rf_added *)b)->id;
+    return (x > y) - (x < y);
+}
+
+/* tokenizers numbers the tokens that it adds to vocab.txt itself, in the order of the ids that the settings give. */
+static void number_again(source *s)
+{
+    rf_added *added = s->f->parts.added;
+    const size_t n = s->f->parts.added_n;
+    for (size_t i = 0; i < n; i++)                          /* those without an id follow, in their order */
+        if (added[i].id == RF_ADDED_OPEN) added[i].id = (int32_t)((size_t)INT32_MAX - n + i);
+    qsort(added, n, sizeof *added, by_id);
+    for (size_t i = 0; i < n; i++) added[i].id = RF_ADDED_OPEN;
+}
+
 static rf_status read_lines(source *s, const char *path)
 {
     rf_tokenizer_folder *f = s->f;
@@ -329,6 +347,7 @@ static rf_status read_lines(source *s, const char *path)
     if (status) return status;
     status = rf__vocab_lines(&s->vocab, f->ctx, text, size, path, s->options.rules, NULL, 0, f->why);
     if (!status && f->parts.added_n) {
+        if (s->options.rules == RF_RULES_RUST) number_again(s);
         rf__added_resolve(f->parts.added, f->parts.added_n, s->vocab.n, find_line, &s->vocab);
         rf__vocab_clear(&s->vocab);
         status = rf__vocab_lines(&s->vocab, f->ctx, text, size, path, s->options.rules, f->parts.added,
