@@ -3,6 +3,7 @@
  * included only for the parts that attention shares.                                                                 */
 #include <math.h>
 
+#define HAS_BF16
 #include "kernel/kernel.h"
 #include "kernel/isa/vec_avx512.h"
 

@@ -2,6 +2,7 @@
  * multiply-adds of f32.  All others are those of the rung below.                                                     */
 #include <math.h>
 
+#define HAS_VNNI
 #include "kernel/kernel.h"
 #include "kernel/isa/vec_avx512.h"
 

@@ -2,6 +2,7 @@
  * vpdpbusd on 256 bits.  All others are those of the rung below.                                                     */
 #include <math.h>
 
+#define HAS_VNNI
 #include "kernel/kernel.h"
 #include "kernel/isa/vec_avx2.h"
 

@@ -12,6 +12,7 @@
  * k u.                                                                                                               */
 #include <math.h>
 
+#define HAS_BF16
 #include "kernel/kernel.h"
 #include "kernel/isa/vec_neon.h"
 

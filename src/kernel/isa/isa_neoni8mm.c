@@ -2,6 +2,7 @@
  * with two columns, with eight times the multiply-adds of f32.  All others are those of the rungs below.             */
 #include <math.h>
 
+#define HAS_I8MM
 #include "kernel/kernel.h"
 #include "kernel/isa/vec_neon.h"
 

@@ -281,16 +281,16 @@ static inline void v_store_i8(int8_t *p, vf a)
     _mm_storel_epi64((__m128i *)p, _mm_packs_epi16(halves, halves));
 }
 
-#if defined(__AVXVNNI__) || defined(__AVX512VNNI__)
+#if defined(HAS_VNNI)
 enum { I8_INTERLEAVE = 4, I8_ZERO = 128 };
 typedef uint8_t i8_code;
 static inline vi i_load_weights(const int8_t *p) { return i_load(p); }
 static inline vi i_dot(vi codes, vi weights, vi s)
 {
-#ifdef __AVXVNNI__
-    return _mm256_dpbusd_avx_epi32(s, codes, weights);
-#else
+#ifdef VNNI_OF_AVX512
     return _mm256_dpbusd_epi32(s, codes, weights);       /* the same in AVX-512's encoding: test_gemm_i8.c's          */
+#else
+    return _mm256_dpbusd_avx_epi32(s, codes, weights);
 #endif
 }
 static inline void v_store_codes(i8_code *p, vf a)

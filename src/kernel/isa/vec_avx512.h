@@ -163,7 +163,7 @@ static inline vi v_near_bf16(vf a)
 static inline bool v_has_subnormal(vf a) { return _mm512_fpclass_ps_mask(a, 0x20) != 0; }
 static inline __m256i v_to_bf16(vf a)
 {
-#ifdef __AVX512BF16__
+#ifdef HAS_BF16
     if (!v_has_subnormal(a)) return (__m256i)_mm512_cvtneps_pbh(a);
 #endif
     return _mm512_cvtepi32_epi16(v_near_bf16(a));
@@ -197,7 +197,7 @@ static inline vi v_set1_pair(const uint16_t *p)
  * instruction replaces subnormals by zeros. */
 static inline vi v_halves(vf low, vf high)
 {
-#ifdef __AVX512BF16__
+#ifdef HAS_BF16
     return (vi)_mm512_cvtne2ps_pbh(high, low);
 #else
     return _mm512_inserti64x4(_mm512_castsi256_si512(v_to_bf16(low)), v_to_bf16(high), 1);
@@ -205,7 +205,7 @@ static inline vi v_halves(vf low, vf high)
 }
 static inline vi v_pairs(vf first, vf second)
 {
-#ifdef __AVX512BF16__
+#ifdef HAS_BF16
     const vi at = _mm512_add_epi32(_mm512_set1_epi32(0x00100000), _mm512_mullo_epi32(_mm512_set1_epi32(0x00010001),
                   _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)));
     return _mm512_permutexvar_epi16(at, v_halves(first, second));
@@ -215,7 +215,7 @@ static inline vi v_pairs(vf first, vf second)
 }
 static inline void v_store_pairs(uint16_t *p, vf first, vf second)
 {
-#ifdef __AVX512BF16__
+#ifdef HAS_BF16
     if (!v_has_subnormal(first) && !v_has_subnormal(second)) {
         _mm512_storeu_si512(p, v_pairs(first, second));
         return;
@@ -237,7 +237,7 @@ static inline void v_put_words(uint16_t *p, vi words) { _mm512_storeu_si512(p, w
  * zero. */
 static inline vf v_dot_pairs(vi a, vi b, vf s)
 {
-#ifdef __AVX512BF16__
+#ifdef HAS_BF16
     return _mm512_dpbf16_ps(s, (__m512bh)a, (__m512bh)b);
 #else
     const vi high = _mm512_set1_epi32((int)0xffff0000);
@@ -311,7 +311,7 @@ static inline void v_store_i8(int8_t *p, vf a)                       /* rounded 
 }
 
 /* i_dot multiplies a word of weights with a word of codes: I8_INTERLEAVE terms.  A code is x + I8_ZERO. */
-#ifdef __AVX512VNNI__
+#ifdef HAS_VNNI
 enum { I8_INTERLEAVE = 4, I8_ZERO = 128 };
 typedef uint8_t i8_code;
 static inline vi i_load_weights(const int8_t *p) { return _mm512_loadu_si512(p); }

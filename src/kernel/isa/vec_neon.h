@@ -144,7 +144,7 @@ static inline vi v_bf16_words(vf a, vi add)
     const vi u = vreinterpretq_u32_f32(a), r = vshrq_n_u32(vaddq_u32(u, add), 16);
     return vbslq_u32(vceqq_f32(a, a), r, vorrq_u32(vshrq_n_u32(u, 16), vdupq_n_u32(0x40)));
 }
-#if defined(__ARM_FEATURE_BF16_VECTOR_ARITHMETIC)           /* the same bits by an instruction (BFCVTN) */
+#ifdef HAS_BF16                   /* the same bits by an instruction (BFCVTN) */
 static inline uint16x4_t v_to_bf16(vf a) { return vreinterpret_u16_bf16(vcvt_bf16_f32(a)); }
 static inline vi v_near_bf16(vf a) { return vmovl_u16(v_to_bf16(a)); }
 #else
@@ -170,7 +170,7 @@ static inline vi v_set1_pair(const uint16_t *p)
 {
     uint32_t word;
     memcpy(&word, p, sizeof word);
-#if defined(__ARM_FEATURE_BF16_VECTOR_ARITHMETIC)
+#if defined(HAS_BF16)
     __asm__("" : "+r"(word));       /* gcc 12 writes pairs that it knows as f16 numbers, which this file does not use */
 #endif
     return vdupq_n_u32(word);
@@ -193,7 +193,7 @@ static inline vi v_load_two(const uint16_t *first, const uint16_t *second)
     return vorrq_u32(vmovl_u16(vld1_u16(first)), vshlq_n_u32(vmovl_u16(vld1_u16(second)), 16));
 }
 static inline void v_put_words(uint16_t *p, vi words) { vst1q_u16(p, vreinterpretq_u16_u32(words)); }
-#if defined(__ARM_FEATURE_BF16_VECTOR_ARITHMETIC)           /* BFDOT: isa_neonbf16.c explains its rounding */
+#ifdef HAS_BF16                   /* BFDOT: isa_neonbf16.c explains its rounding */
 static inline vf v_dot_pairs(vi a, vi b, vf s)
 {
     return vbfdotq_f32(s, vreinterpretq_bf16_u32(a), vreinterpretq_bf16_u32(b));
@@ -272,7 +272,7 @@ static inline void v_store_i8(int8_t *p, vf a)
 
 /* Squares, for gemm_squares.inc: 8 bytes of two rows, and the halves of two squares that form a row.  The element type
  * is that of the instruction for which the rung's file is compiled. */
-#if defined(__ARM_FEATURE_MATMUL_INT8) || defined(__ARM_FEATURE_BF16_VECTOR_ARITHMETIC)
+#if defined(HAS_I8MM) || defined(HAS_BF16)
 #define V_SQUARES
 static inline vi i_two_words(const void *first, const void *second)
 {
@@ -288,13 +288,13 @@ static inline vi i_high_halves(vi a, vi b)
     return vreinterpretq_u32_u64(vtrn2q_u64(vreinterpretq_u64_u32(a), vreinterpretq_u64_u32(b)));
 }
 #endif
-#if defined(__ARM_FEATURE_MATMUL_INT8)
+#if defined(HAS_I8MM)
 static inline vi i_square(vi a, vi b, vi s)
 {
     return vreinterpretq_u32_s32(
         vmmlaq_s32(vreinterpretq_s32_u32(s), vreinterpretq_s8_u32(a), vreinterpretq_s8_u32(b)));
 }
-#elif defined(__ARM_FEATURE_BF16_VECTOR_ARITHMETIC)
+#elif defined(HAS_BF16)
 static inline vi i_square(vi a, vi b, vi s)
 {
     return vreinterpretq_u32_f32(
@@ -302,11 +302,11 @@ static inline vi i_square(vi a, vi b, vi s)
 }
 #endif
 
-#if defined(__ARM_FEATURE_MATMUL_INT8)
+#if defined(HAS_I8MM)
 enum { I8_INTERLEAVE = 8, I8_ZERO = 0 };
 typedef int8_t i8_code;
 static inline void v_store_codes(i8_code *p, vf a) { v_store_i8(p, a); }
-#elif defined(__ARM_FEATURE_DOTPROD)
+#elif defined(HAS_DOT)
 enum { I8_INTERLEAVE = 4, I8_ZERO = 0 };
 typedef int8_t i8_code;
 static inline vi i_load_weights(const int8_t *p) { return i_load(p); }
