@@ -1,5 +1,6 @@
-/* convert.c — converts a published folder. Every tensor of the source is used, known to be unused, or dropped by the
- * caller; every tensor that is written is read back. */
+/* convert.c — converts a published folder. What is written is what was read: the same class with the same names of
+ * tensors, in current spelling; tensors that the model does not use; the tokenizer and all other files. Left out are
+ * tensors that are computed, and those that the caller drops. Every tensor that is written is read back. */
 #include <stdio.h>
 
 #include "model/family.h"
@@ -8,6 +9,7 @@
 #include "convert/extend.h"
 #include "convert/other_files.h"
 #include "convert/reranker.h"
+#include "convert/unused.h"
 #include "roformer/inspect/convert.h"
 #include "roformer/inspect/files.h"
 #include "roformer/tokenizer.h"
@@ -27,11 +29,14 @@ struct conversion {
     rf__kept_file generation;
     json_t *keys;                       /* keys of the source's config.json that are kept                             */
     rf__other_files files;              /* files other than the weights                                               */
+    bool writes_tokenizer;              /* otherwise its files are copied                                             */
     rf_tokenizer *tokenizer, *words;    /* words: the tokenizer of the vocabulary that replaces that of the source,
                                            or NULL */
     rf_weights *w;
     rf_params params;
     const rf_weight **match;
+    rf__unused unused;                  /* tensors that are only passed on                                            */
+    bool head;                          /* whether the source has one                                                 */
     float *slab;
     float **scale;                      /* for each parameter: NULL, or the scales of its rows if it is in int8 */
     rf_type rest;                       /* type of the tensors that are not in int8                                   */
@@ -100,22 +105,37 @@ static rf_status check_drops(const struct conversion *c)
     return RF_OK;
 }
 
-static rf_status check_left_over(const struct conversion *c)
+/* Not a position table that config.json contradicts, nor numbers that cannot be read, nor rows of words that another
+ * vocabulary replaces. */
+static bool can_keep(const struct conversion *c, const rf_weight *t)
 {
-    char *ignored = rf__params_ignored(&c->params, c->w, c->match), left[192] = "";
+    if (rf__silent_find(c->params.family, t->name) || t->rank > (int)RF_COUNT(((rf_weight_out *)0)->dim)) return false;
+    if (c->o.vocabulary && t->rank && t->dim[0] == c->config.vocab_size) return false;
+    return t->readable || rf__quantized_scale(c->w, t);
+}
+
+/* Lists the tensors that the model does not use. */
+static rf_status list_unused(struct conversion *c)
+{
+    const size_t all = rf_weights_count(c->w);
+    char left[192] = "";
     size_t n = 0, count = 0;
-    if (!ignored) return rf_fail(c->why, RF_ENOMEM, "out of memory: names of tensors");
-    for (const char *name = ignored; *name;) {
-        const char *comma = strstr(name, ", ");
-        const size_t size = comma ? (size_t)(comma - name) : strlen(name);
-        if (!is_dropped(c, name, size)) {
-            count++;
-            if (n + size + 3 < sizeof left)
-                n += (size_t)snprintf(left + n, sizeof left - n, "%s%.*s", n ? ", " : "", (int)size, name);
+    bool memory = (c->unused.tensor = rf__calloc(c->ctx, all ? all : 1, sizeof *c->unused.tensor)) != NULL;
+    for (size_t i = 0; i < all && memory; i++) {
+        const rf_weight *t = rf_weights_at(c->w, i);
+        const size_t size = strlen(t->name);
+        const bool zero_point = rf__quantized_owner(c->w, t) && !t->readable;                   /* of zeros alone     */
+        if (rf__params_use(&c->params, c->w, c->match, t, &memory) || is_dropped(c, t->name, size) || zero_point)
+            continue;
+        if (can_keep(c, t)) {
+            c->unused.tensor[c->unused.n++] = t;
+            continue;
         }
-        name += size + (comma ? 2 : 0);
+        count++;
+        if (n + size + 3 < sizeof left)
+            n += (size_t)snprintf(left + n, sizeof left - n, "%s%s", n ? ", " : "", t->name);
     }
-    rf__free(c->ctx, ignored);
+    if (!memory) return rf_fail(c->why, RF_ENOMEM, "out of memory: names of tensors");
     if (!count) return RF_OK;
     return rf_fail(c->why, RF_EDATA, "%s: expected only tensors of %s, got %zu others: %s; --drop NAME leaves one out",
                    rf__weights_name(c->w), c->config.architecture, count, rf__printable(left).text);
@@ -123,16 +143,16 @@ static rf_status check_left_over(const struct conversion *c)
 
 static rf_status read_weights(struct conversion *c)
 {
-    bool head = false;
     rf_status status = rf_weights_open(c->ctx, c->from, &c->w, c->why);
     if (!status) status = rf__params_new_head(c->ctx, &c->config, rf_config_head(&c->config), &c->params, c->why);
     if (status) return status;
     c->match = rf__calloc(c->ctx, c->params.n, sizeof *c->match);
     if (!c->match) return rf_fail(c->why, RF_ENOMEM, "out of memory: a list of %zu parameters", c->params.n);
-    status = rf__params_match(&c->params, c->w, c->match, &head, c->why);
+    status = rf__params_match(&c->params, c->w, c->match, &c->head, c->why);
     if (!status) status = check_drops(c);
-    if (!status) status = check_left_over(c);
     if (status) return status;
+    while (!c->head && c->params.n && c->params.p[c->params.n - 1].head) c->params.n--; /* an encoder without a head */
+    if ((status = list_unused(c))) return status;
     c->slab = rf__calloc(c->ctx, c->params.total, sizeof *c->slab);
     if (!c->slab)
         return rf_fail(c->why, RF_ENOMEM, "out of memory: %.0f MB of weights", (double)c->params.total * 4e-6);
@@ -140,7 +160,6 @@ static rf_status read_weights(struct conversion *c)
         if (c->match[i])
             status = rf__param_read(&c->params, &c->params.p[i], c->w, c->match[i], c->slab + c->params.p[i].offset,
                                     c->why);
-    while (!head && c->params.n && c->params.p[c->params.n - 1].head) c->params.n--; /* an encoder without a head */
     return status;
 }
 
@@ -160,19 +179,22 @@ static rf_status read_labels(struct conversion *c)
     return RF_OK;
 }
 
+/* A TensorFlow checkpoint does not say which tokenizer it has, unlike the written config.json. */
+static bool states_tokenizer(const char *folder)
+{
+    return rf__folder_has(folder, RF_FILE_CONFIG) || rf__folder_has(folder, RF_FILE_TOKENIZER_CONFIG);
+}
+
 static rf_status read_source(struct conversion *c)
 {
     rf_status status = rf_config_read(c->ctx, c->from, &c->config, c->why);
     if (status) return status;
-    const rf_head head = rf_config_head(&c->config);
-    rf_config_set_head(&c->config, head);
-    if (head != RF_HEAD_MLM) {
-        if ((status = read_labels(c))) return status;
-    }
+    if (rf_config_head(&c->config) != RF_HEAD_MLM && (status = read_labels(c))) return status;
     if (rf_tokenizer_found(c->ctx, c->from)) status = rf_tokenizer_open(c->ctx, c->from, &c->tokenizer, c->why);
-    if (!status && c->tokenizer) status = rf_tokenizer_savable(c->tokenizer, c->to, c->why);
-    c->files = (rf__other_files){c->ctx, c->from, c->to, c->tokenizer, c->o.vocabulary != NULL, c->o.overwrite,
-                                 c->o.file, c->o.user};
+    c->writes_tokenizer = c->tokenizer && !c->o.vocabulary && !c->tokenizer->invented && !states_tokenizer(c->from);
+    if (!status && c->writes_tokenizer) status = rf_tokenizer_savable(c->tokenizer, c->to, c->why);
+    c->files = (rf__other_files){c->ctx, c->from, c->to, c->o.vocabulary != NULL, NULL, c->o.overwrite, c->o.file,
+                                 c->o.user};
     if (!status) status = rf__other_files_check(&c->files, c->why);
     if (!status) status = rf__config_kept(c->ctx, c->from, c->o.vocabulary != NULL, &c->keys, c->why);
     return status ? status : read_weights(c);
@@ -182,9 +204,11 @@ static rf_status read_source(struct conversion *c)
 static void report_rest(const struct conversion *c, const rf_weight *t, size_t i)
 {
     char name[sizeof c->params.p->name + 8];
-    const bool kept = i < c->params.n && c->scale && c->scale[i] && t == rf__quantized_scale(c->w, c->match[i]);
-    if (kept) snprintf(name, sizeof name, "%s_scale", c->params.p[i].name);
-    c->o.report(c->o.user, t, kept ? name : NULL);
+    const bool scale = i < c->params.n && c->scale && c->scale[i] && t == rf__quantized_scale(c->w, c->match[i]);
+    bool kept = false;
+    for (size_t k = 0; k < c->unused.written; k++) kept |= !strcmp(c->unused.out[k].name, t->name);
+    if (scale) snprintf(name, sizeof name, "%s_scale", c->params.p[i].name);
+    c->o.report(c->o.user, t, scale ? name : kept ? t->name : NULL);
 }
 
 static void report(const struct conversion *c)
@@ -207,7 +231,7 @@ static float expected(const struct conversion *c, size_t i, size_t k)
     const rf_param *p = &c->params.p[i];
     const float x = c->slab[p->offset + k];
     if (c->scale && c->scale[i]) return x * c->scale[i][k / (size_t)p->dim[1]];
-    return c->rest == RF_BF16 ? rf__from_bf16(rf__bf16(x)) : c->rest == RF_F16 ? rf__from_f16(rf__f16(x)) : x;
+    return rf__written(c->rest, x);
 }
 
 static rf_status read_back(const struct conversion *c, const char *path)
@@ -229,26 +253,22 @@ static rf_status read_back(const struct conversion *c, const char *path)
                                  path, p->name, k);
         rf__free(c->ctx, x);
     }
+    if (!status) status = rf__unused_read_back(c->ctx, w, &c->unused, path, c->why);
     rf_weights_close(w);
     return status;
 }
 
 static rf_status write_config(struct conversion *c)
 {
-    json_t *quantized = c->scale ? rf__convert_int8_config(&c->params, c->scale) : NULL, *more = json_incref(c->keys);
+    json_t *quantized = c->scale ? rf__convert_int8_config(&c->params, c->scale, &c->unused) : NULL,
+           *more = json_incref(c->keys);
+    if (!c->head && !json_array_size(json_object_get(more, "architectures"))) *c->config.architecture = 0;
     if (c->scale && (!quantized || json_object_update(more, quantized))) {
         json_decref(more);
         more = NULL;
     }
     json_decref(quantized);
     return rf__config_write_with(c->ctx, c->to, &c->config, more, c->why);
-}
-
-static rf_status write_tokenizer(const struct conversion *c)
-{
-    if (!c->tokenizer) return RF_OK;
-    if (c->o.vocabulary) return rf_tokenizer_save(c->tokenizer, c->to, c->why);
-    return rf__tokenizer_save_unchanged(c->tokenizer, c->from, c->to, c->why);
 }
 
 static rf_status write_files(struct conversion *c)
@@ -263,8 +283,10 @@ static rf_status write_files(struct conversion *c)
     if (!status && checkpoint)                                         /* a checkpoint, which lacks some of the files */
         status = rf_sentence_write(c->ctx, c->to, &c->config, c->why);
     if (!status) status = rf_sentence_copy(c->ctx, c->from, c->to, c->why);
-    if (!status) status = write_tokenizer(c);
-    if (!status) status = rf__params_save_scaled(&c->params, c->slab, c->scale, c->rest, path, c->why);
+    if (!status) status = rf__tokenizer_set_aside(c->from, c->to, c->why);
+    if (!status && c->writes_tokenizer) status = rf_tokenizer_save(c->tokenizer, c->to, c->why);
+    if (!status) status = rf__params_save_scaled(&c->params, c->slab, c->scale, c->rest, c->unused.out,
+                                                 c->unused.written, path, c->why);
     if (!status) status = read_back(c, path);
     if (!status) status = rf__other_files_copy(&c->files, c->why);
     if (!status && c->reranker)
@@ -326,7 +348,8 @@ static rf_status extend(struct conversion *c)
     c->config.pad_token_id = c->params.config.pad_token_id;
     if (c->o.extended) c->o.extended(c->o.user, x.kept, x.means, x.unknown, x.lost);
     rf_tokenizer_free(c->tokenizer);
-    c->files.tokenizer = c->tokenizer = c->words;
+    c->files.words = c->tokenizer = c->words;
+    c->writes_tokenizer = true;
     c->words = NULL;
     return RF_OK;
 }
@@ -337,12 +360,25 @@ static rf_status choose_types(struct conversion *c)
     const rf_weight *word = c->match[c->params.word];
     const bool as_they_are = c->o.keep_type && c->config.quantized;
     const rf_type usual = word && word->readable ? word->type : RF_F32;
-    const bool int8 = as_they_are || (!c->o.keep_type && c->o.type == RF_I8);
-    c->rest = int8 || c->o.keep_type ? usual : c->o.type;
-    if (!int8) return RF_OK;
+    const bool int8 = as_they_are || (!c->o.keep_type && c->o.type == RF_I8), own = int8 || c->o.keep_type;
+    c->rest = own ? usual : c->o.type;
+    const rf_status status = rf__unused_read(c->ctx, c->w, own ? NULL : &c->rest, &c->unused, c->why);
+    if (status || !int8) return status;
     c->scale = rf__calloc(c->ctx, c->params.n, sizeof *c->scale);
     if (!c->scale) return rf_fail(c->why, RF_ENOMEM, "out of memory: a list of %zu parameters", c->params.n);
     return rf__convert_int8(&c->params, c->w, c->match, as_they_are, c->slab, c->scale, c->why);
+}
+
+/* A class without a head names its tensors without the family's prefix. */
+static void keep_names(struct conversion *c)
+{
+    const rf_family *f = c->params.family;
+    const rf_weight *word = c->match[c->params.word];
+    const bool bare = word && rf__family_bare(f, word->name) == word->name;
+    for (size_t i = 0; i < c->params.n && bare; i++) {
+        const char *name = rf__family_bare(f, c->params.p[i].name);
+        memmove(c->params.p[i].name, name, strlen(name) + 1);
+    }
 }
 
 static rf_status convert(struct conversion *c)
@@ -354,8 +390,10 @@ static rf_status convert(struct conversion *c)
     if (!status && c->o.reranker)
         status = rf__reranker_find(c->o.reranker, c->from, &c->config, c->tokenizer, &c->reranker, c->why);
     if (!status) status = choose_types(c);
-    if (!status) report(c);
-    return status ? status : write_target(c);
+    if (status) return status;
+    keep_names(c);
+    report(c);
+    return write_target(c);
 }
 
 rf_status rf_convert(const rf_ctx *ctx, const char *from, const char *to, const rf_convert_options *options,
@@ -379,6 +417,7 @@ rf_status rf_convert(const rf_ctx *ctx, const char *from, const char *to, const 
     for (size_t i = 0; c.scale && i < c.params.n; i++) rf__free(ctx, c.scale[i]);
     rf__free(ctx, (void *)c.scale);
     rf__free(ctx, c.slab);
+    rf__unused_free(ctx, &c.unused);
     rf__free(ctx, (void *)c.match);
     rf__params_free(&c.params);
     rf_weights_close(c.w);

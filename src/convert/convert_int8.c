@@ -81,10 +81,19 @@ static void add_tied(struct list *l, const rf_params *params)
     }
 }
 
-/* A class without a head names its modules without the family's prefix. */
-json_t *rf__convert_int8_config(const rf_params *params, float *const *scale)
+/* With and without the family's prefix: a class without a head names its modules without it. */
+static void add_both(struct list *l, const rf_family *f, const char *module)
 {
-    const size_t most = 2 * params->n + 8, prefix = strlen(params->family->prefix);
+    module_name other;
+    const char *bare = rf__family_bare(f, module);
+    add(l, module);
+    if (bare != module) add(l, bare);
+    else if (snprintf(other, sizeof other, "%s%s", f->prefix, module) < (int)sizeof other) add(l, other);
+}
+
+json_t *rf__convert_int8_config(const rf_params *params, float *const *scale, const rf__unused *unused)
+{
+    const size_t most = 2 * (params->n + unused->written) + 8;
     struct list l = {.name = rf__calloc(params->ctx, most, sizeof *l.name),
                      .item = rf__calloc(params->ctx, most, sizeof *l.item)};
     json_t *all = NULL;
@@ -93,9 +102,15 @@ json_t *rf__convert_int8_config(const rf_params *params, float *const *scale)
         const rf_param *p = &params->p[i];
         module_of(p->name, module);
         if (strcmp(p->name + strlen(module), ".weight") || has_int8(params, scale, module)) continue;
-        add(&l, module);
-        if (p->rank == 2 && !p->looked_up && prefix && !strncmp(module, params->family->prefix, prefix))
-            add(&l, module + prefix);
+        if (p->rank == 2 && !p->looked_up && (!p->head || p->flags & RF_ROW_BASE)) add_both(&l, params->family, module);
+        else add(&l, module);
+    }
+    for (size_t i = 0; l.name && l.item && i < unused->written; i++) {
+        module_name module;
+        const rf_weight_out *t = &unused->out[i];
+        module_of(t->name, module);
+        if (t->rank == 2 && t->type != RF_I8 && !strcmp(t->name + strlen(module), ".weight"))
+            add_both(&l, params->family, module);
     }
     if (l.name && l.item) {
         add_tied(&l, params);

@@ -2,6 +2,7 @@
 #ifndef RF_CONVERT_INT8_H
 #define RF_CONVERT_INT8_H
 
+#include "convert/unused.h"
 #include "model/params/params.h"
 #include "store/store.h"
 
@@ -15,6 +16,6 @@ rf_status rf__convert_int8(const rf_params *params, const rf_weights *w, const r
                            bool as_they_are, float *slab, float **scale, rf_error *why);
 
 /* The quantization_config for config.json (rf__quantized_json); NULL: out of memory. */
-json_t *rf__convert_int8_config(const rf_params *params, float *const *scale);
+json_t *rf__convert_int8_config(const rf_params *params, float *const *scale, const rf__unused *unused);
 
 #endif

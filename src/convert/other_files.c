@@ -28,25 +28,15 @@ static const struct { const char *pattern; kind is; } rows[] = {
 };
 
 static const char *const left_out[] = {
-    [WRITTEN] = "its contents are in the files that are written",
     [WEIGHTS] = "the weights in another format",
     [REPLACED] = "belongs to the vocabulary that is replaced",
     [RUN] = "belongs to a training run",
     [STORE] = "belongs to the program that keeps the folder",
 };
 
-/* Files of any tokenizer: if a folder has a tokenizer, all files that are read for it are written. */
-static bool of_tokenizer(const char *name)
-{
-    bool found = rf__tokenizer_setting(name) || !strcmp(name, RF_FILE_ADDED_TOKENS);
-    for (const rf_tokenizer_row *const *r = rf__tokenizer_rows; *r && !found; r++)
-        found = rf__is_among((*r)->files, name) || rf__is_among((*r)->holds, name);
-    return found;
-}
-
 static kind kind_of(const rf__other_files *f, const char *name)
 {
-    if (f->tokenizer && of_tokenizer(name)) return WRITTEN;
+    if (f->other_vocabulary && rf__tokenizer_file(name)) return REPLACED;
     for (size_t i = 0; i < RF_COUNT(rows); i++)
         if (!fnmatch(rows[i].pattern, name, FNM_PATHNAME))
             return rows[i].is == REPLACED && !f->other_vocabulary ? COPIED : rows[i].is;
@@ -65,8 +55,8 @@ static bool among_weights(const rf__other_files *f, const char *name)
 /* Files that are written under their own name are not reported, nor are the weights that are read. */
 static bool is_silent(const rf__other_files *f, const char *name, kind k)
 {
-    if (k == WRITTEN)
-        return !f->tokenizer || !of_tokenizer(name) || rf__is_among(rf_tokenizer_files(f->tokenizer), name);
+    if (k == REPLACED) return f->words && rf__is_among(rf_tokenizer_files(f->words), name);
+    if (k == WRITTEN) return true;
     return k == WEIGHTS ? among_weights(f, name) : !strcmp(name, RF_FILE_LOCK);
 }
 

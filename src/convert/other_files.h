@@ -8,9 +8,9 @@
 typedef struct rf__other_files {
     const rf_ctx *ctx;
     const char *from, *to;
-    const rf_tokenizer *tokenizer;      /* tokenizer of the source; NULL: there is none, and files that would belong
-                                           to it are copied */
-    bool other_vocabulary, overwrite;
+    bool other_vocabulary;              /* the tokenizer's files are not copied: another one replaces it              */
+    const rf_tokenizer *words;          /* ... which this is, when files are copied                                   */
+    bool overwrite;
     void (*report)(void *user, const char *name, const char *left_out);     /* or NULL                                */
     void *user;
 } rf__other_files;

@@ -150,7 +150,8 @@ static bool put_config(writer *w, const rf_config *c, json_t **more)
     char *list = architectures(c);
     bool fine = list && rf__grow(w->ctx, &w->text, &w->capacity, 256, 1);
     if (fine) w->size = (size_t)snprintf(w->text, w->capacity, "{\n");
-    fine = fine && append_member(w, "architectures", list) && put_signs(w, f) &&
+    if (*c->architecture) fine = fine && append_member(w, "architectures", list);
+    fine = fine && put_signs(w, f) &&
            append_member(w, rf__config_act_key(f), act);
     free(list);
     for (size_t i = 0; i < rf__config_key_count(f) && fine; i++)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/bytes.h"
 #include "tokenizer.h"
 
 #define REPLACED ".replaced"
@@ -201,26 +202,32 @@ rf_status rf_tokenizer_save(const rf_tokenizer *t, const char *folder, rf_error 
     return status;
 }
 
-/* The settings are read first, because the target may be the source. */
-rf_status rf__tokenizer_save_unchanged(const rf_tokenizer *t, const char *from, const char *folder, rf_error *why)
+bool rf__tokenizer_file(const char *name)
 {
-    static const char *const file[] = {RF_FILE_TOKENIZER_CONFIG, RF_FILE_SPECIAL_TOKENS, RF_FILE_ADDED_TOKENS};
-    char path[RF_PATH], *text[RF_COUNT(file)] = {0};
-    size_t size[RF_COUNT(file)];
-    if (!t->invented) return rf_tokenizer_save(t, folder, why);
+    bool found = rf__tokenizer_setting(name) || !strcmp(name, RF_FILE_ADDED_TOKENS);
+    for (const rf_tokenizer_row *const *r = rf__tokenizer_rows; *r && !found; r++)
+        found = rf__is_among((*r)->files, name) || rf__is_among((*r)->holds, name);
+    return found;
+}
+
+static rf_status set_named_aside(const char *const *name, const char *from, const char *to, rf_error *why)
+{
     rf_status status = RF_OK;
-    for (size_t i = 0; i < RF_COUNT(file) && !status; i++) {
-        status = rf__path(path, sizeof path, from, file[i], why);
-        if (!status && rf__is_there(t->ctx, path))
-            status = rf__read_file(t->ctx, path, RF_TOKENIZER_FILE, &text[i], &size[i], why);
+    for (; name && *name && !status; name++) {
+        aside one = {.n = 0};
+        if (is_there(to, *name) && !is_there(from, *name)) status = set_aside(to, *name, &one, why);
     }
-    if (!status) status = rf_tokenizer_save(t, folder, why);
-    for (size_t i = 0; i < RF_COUNT(file); i++) {
-        if (!status) status = rf__path(path, sizeof path, folder, file[i], why);
-        if (!status && text[i]) status = rf__replace_file(t->ctx, path, text[i], size[i], why);
-        else if (!status && unlink(path) && errno != ENOENT)
-            status = rf_fail(why, RF_EIO, "%s: cannot remove: %s", path, strerror(errno));
-        rf__free(t->ctx, text[i]);
+    return status;
+}
+
+rf_status rf__tokenizer_set_aside(const char *from, const char *to, rf_error *why)
+{
+    static const char *const added[] = {RF_FILE_ADDED_TOKENS, NULL};
+    rf_status status = set_named_aside(rf__tokenizer_settings, from, to, why);
+    if (!status) status = set_named_aside(added, from, to, why);
+    for (const rf_tokenizer_row *const *r = rf__tokenizer_rows; *r && !status; r++) {
+        status = set_named_aside((*r)->files, from, to, why);
+        if (!status) status = set_named_aside((*r)->holds, from, to, why);
     }
     return status;
 }

@@ -261,9 +261,12 @@ bool rf__ready_copy(const rf_tokenizer *t, rf_ready_files *to, const char *name,
 /* Adds the text of `value`, which is freed.  False: no memory. */
 bool rf__ready_json(const rf_tokenizer *t, rf_ready_files *to, const char *name, json_t *value);
 
-/* rf_tokenizer_save for a tokenizer that was read from `from`: if special tokens were added to it that its files do not
- * have, the settings are those of `from`. */
-rf_status rf__tokenizer_save_unchanged(const rf_tokenizer *t, const char *from, const char *folder, rf_error *why);
+/* Whether tokenizers are read from files of this name. */
+bool rf__tokenizer_file(const char *name);
+
+/* Before the files of the tokenizer in `from` are copied to `to`: renames those of another tokenizer, which would be
+ * read with them, to NAME.replaced. */
+rf_status rf__tokenizer_set_aside(const char *from, const char *to, rf_error *why);
 
 /* Whether a file contains settings and no pieces. */
 bool rf__tokenizer_setting(const char *file);

@@ -10,8 +10,8 @@
 extern "C" {
 #endif
 
-/* Called for every tensor of the source in the order of the output. `to` is its new name, or NULL if it is not written
- * because it is computed, a copy, or dropped. */
+/* Called for every tensor of the source, first for those that the model uses. `to` is its new name, or NULL if it is
+ * not written because it is computed, a copy, or dropped. */
 typedef void rf_convert_report(void *user, const rf_weight *tensor, const char *to);
 
 typedef struct rf_convert_options {
@@ -21,7 +21,7 @@ typedef struct rf_convert_options {
     /* Type to write: RF_F32, RF_BF16, RF_F16, or RF_I8: the matrices of the layers in int8 with a scale for each row
        (W8A8 of compressed-tensors), the rest in the type of the source's word embeddings. */
     rf_type type;
-    const char *const *drop;    /* names of tensors that may be dropped; "name*" matches a prefix */
+    const char *const *drop;    /* names of tensors to leave out; "name*" matches a prefix */
     size_t drops;
     int overwrite;              /* 1: replace weights in the target; default 0 */
     rf_convert_report *report;  /* may be NULL */
@@ -41,18 +41,20 @@ typedef struct rf_convert_options {
 void rf_convert_options_init(rf_convert_options *o, size_t size);
 #define rf_convert_defaults(o) rf_convert_options_init((o), sizeof *(o))
 
-/* Reads the folder `from` and writes config.json, tokenizer, model.safetensors and checksums.json to `to`, then reads
- * them back and compares. Unknown keys of config.json are kept. Other files are copied, except weights in other formats
- * and files of training runs (src/convert/other_files.def).
+/* Reads the folder `from` and writes config.json, model.safetensors and checksums.json to `to`, then reads them back
+ * and compares. The class, tensors that the model does not use and unknown keys of config.json are kept. Other files
+ * are copied, those of the tokenizer too, except weights in other formats and files of training runs
+ * (src/convert/other_files.def).
  *
  *   options          NULL: the defaults
  *   RF_EARG          a `drop` matches no tensor of the source, or only tensors that the model needs; `reranker` has
  *                    another name
  *   RF_EUNSUPPORTED  `reranker`: the model is not causal, or its folder has modules.json
- *   RF_EDATA         the model has no use for a tensor and no `drop` names it; tensors are missing or have a wrong
- *                    shape; a tied head differs from the word embeddings; a vocabulary or a reranker is given, but the
- *                    source has no tokenizer, or one without the reranker's tokens. Nothing has been written. Also:
- *                    the files read back differ
+ *   RF_EDATA         a tensor that the model does not use cannot be written and no `drop` names it: a position table
+ *                    other than that of the config, integers; tensors are missing or have a wrong shape; a tied head
+ *                    differs from the word embeddings; a vocabulary or a reranker is given, but the source has no
+ *                    tokenizer, or one without the reranker's tokens. Nothing has been written. Also: the files read
+ *                    back differ
  *   RF_ENUMERIC      a weight is not finite or too large for `type`; in int8, also a matrix of zeros. No weights have
  *                    been written
  *   RF_EIO           the target has weights; with `overwrite`, the target is a checkpoint, or has a tokenizer while the

@@ -68,8 +68,8 @@ static const cli_option options[] = {
      "data type of the written weights; int8: only for the matrices of the layers, the other weights keep their type",
      "torch_dtype"},
     {"drop", 0, CLI_EACH, A(drop), "NAME", NULL, 0, 0, NULL,
-     "tensor that may be left out because the model does not use it; NAME* stands for all names with this beginning; "
-     "may be repeated", NULL},
+     "tensor to leave out, which the model must not need; NAME* stands for all names with this beginning; may be "
+     "repeated", NULL},
     {"extend-vocab", 0, CLI_FOLDER, A(vocabulary), "DIR", NULL, 0, 0, NULL,
      "use the tokenizer of DIR: tokens of SRC keep their embeddings; a new token gets the mean embedding of its "
      "characters", NULL},
@@ -82,7 +82,7 @@ static const cli_option options[] = {
 #undef A
 
 static const char *const examples[] = {
-    "roformer convert roformer_chinese_base my-model --drop 'roformer.pooler.*'",
+    "roformer convert roformer_chinese_base my-model",
     "roformer convert my-model small --dtype bf16",
     "roformer convert my-model smaller --dtype int8",
     "roformer convert Qwen3-Reranker-0.6B my-reranker --reranker qwen3",
@@ -95,11 +95,11 @@ const cli_command cmd_convert = {
     "SRC DST",
     "convert a published checkpoint to safetensors and current tensor names",
     "Reads safetensors or pytorch_model.bin, as one file or as shards, tf_model.h5, or a TensorFlow checkpoint, "
-    "with current or older tensor names (gamma, beta).  Writes config.json, the tokenizer and model.safetensors, "
-    "which transformers can load.  Lists for every tensor what was done with it.  A tensor that the model does not "
-    "use is an error unless --drop names it.  The written weights are read back and compared.  Keys of config.json "
-    "that this program does not use are kept.  Other files are copied, except weights in other formats and files of "
-    "a training run; each of these files is listed.\n"
+    "with current or older tensor names (gamma, beta).  Writes config.json and model.safetensors, which transformers "
+    "can load, of the class that was read.  Lists for every tensor what was done with it.  Tensors that the model "
+    "does not use are kept unless --drop names them.  The written weights are read back and compared.  Keys of "
+    "config.json that this program does not use are kept.  Other files, the tokenizer's among them, are copied, except "
+    "weights in other formats and files of a training run; each of these files is listed.\n"
     "With --dtype int8, the matrices of the layers are stored with 8 bits per weight and one scale per row, in the "
     "format of compressed-tensors (W8A8).  Other commands use these weights unchanged if --dtype int8 is given.",
     examples,

@@ -78,6 +78,11 @@ const rf_weight *rf__params_find(const rf_params *p, const rf_weights *w, const 
 rf_status rf__params_match(rf_params *p, const rf_weights *w, const rf_weight **match, bool *has_head, rf_error *why);
 char *rf__params_ignored(const rf_params *p, const rf_weights *w, const rf_weight *const *match);
 
+/* Whether a tensor is a parameter, belongs to one in int8, or is known to be unused (`silent` of the family).
+ * *memory becomes false if memory ran out. */
+bool rf__params_use(const rf_params *p, const rf_weights *w, const rf_weight *const *match, const rf_weight *t,
+                    bool *memory);
+
 /* RF_EDATA: a copy of the word embeddings differs although config.json defines a single matrix; only checked if the
  * head uses it (tied.c). */
 rf_status rf__params_tied(const rf_params *p, const rf_weights *w, const rf_weight *const *match, rf_error *why);
@@ -113,9 +118,10 @@ rf_status rf__param_codes(const rf_params *params, const rf_param *p, const rf_w
 /* Writes model.safetensors as transformers does: a head that is tied to the word embeddings is stored once.
  *
  *   scale    NULL, or for each parameter NULL or the scales of its rows: then the slab has its integers, which are
- *            written as I8, followed by the scales */
+ *            written as I8, followed by the scales
+ *   more     [extra] other tensors to write */
 rf_status rf__params_save_scaled(const rf_params *p, const float *slab, float *const *scale, rf_type type,
-                                 const char *path, rf_error *why);
+                                 const rf_weight_out *more, size_t extra, const char *path, rf_error *why);
 rf_status rf__params_save(const rf_params *p, const float *slab, rf_type type, const char *path, rf_error *why);
 
 /* The same with fd not NULL: the caller syncs and closes the file; *fd is unchanged if it was not created. */

@@ -123,6 +123,17 @@ static bool is_known(const rf_params *p, const rf_weights *w, const rf_weight *t
     return same;
 }
 
+bool rf__params_use(const rf_params *params, const rf_weights *w, const rf_weight *const *match, const rf_weight *t,
+                    bool *memory)
+{
+    const rf_weight *owner = rf__quantized_owner(w, t);
+    if (owner) t = owner;
+    bool used = is_known(params, w, t, memory);
+    for (size_t j = 0; !used && j < params->n; j++)             /* or its second name, if the first took precedence */
+        used = match[j] && (match[j] == t || !strcmp(params->p[j].name, t->name));
+    return used;
+}
+
 char *rf__params_ignored(const rf_params *params, const rf_weights *w, const rf_weight *const *match)
 {
     size_t size = 1;
@@ -133,12 +144,9 @@ char *rf__params_ignored(const rf_params *params, const rf_weights *w, const rf_
     bool memory = true;
     list[0] = 0;
     for (size_t i = 0; i < rf_weights_count(w); i++) {
-        const rf_weight *named = rf_weights_at(w, i), *owner = rf__quantized_owner(w, named);
-        const rf_weight *t = owner ? owner : named;
-        bool used = is_known(params, w, t, &memory);
-        for (size_t j = 0; !used && j < params->n; j++)         /* or its second name, if the first took precedence */
-            used = match[j] && (match[j] == t || !strcmp(params->p[j].name, t->name));
-        if (!used) n += (size_t)snprintf(list + n, size - n, "%s%s", n ? ", " : "", named->name);
+        const char *name = rf_weights_at(w, i)->name;
+        if (!rf__params_use(params, w, match, rf_weights_at(w, i), &memory))
+            n += (size_t)snprintf(list + n, size - n, "%s%s", n ? ", " : "", name);
     }
     if (memory) return list;
     rf__free(params->ctx, list);

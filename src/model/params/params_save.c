@@ -66,7 +66,8 @@ static size_t list_frequencies(writing *w, size_t n)
     const rf_config *c = &w->params->config;
     if (!w->frequency) return n;
     for (int64_t i = 0; i < c->rope_frequencies; i++) w->frequency[i] = (float)c->rope_frequency[i];
-    snprintf(w->inv_freq, sizeof w->inv_freq, "%srotary_embeddings.inv_freq", w->params->family->prefix);
+    const char *word = w->params->p[w->params->word].name, *bare = rf__family_bare(w->params->family, word);
+    snprintf(w->inv_freq, sizeof w->inv_freq, "%.*srotary_embeddings.inv_freq", (int)(bare - word), word);
     w->out[n] = (rf_weight_out){.name = w->inv_freq, .type = RF_F32, .rank = 1, .dim = {c->rope_frequencies},
                                 .data = w->frequency};
     return n + 1;
@@ -97,10 +98,10 @@ static size_t list(writing *w, rf_type type, scale_name *name)
 }
 
 static rf_status write_all(const rf_params *params, const float *slab, float *const *scale, rf_type type,
-                           const char *path, int *fd, rf_error *why)
+                           const rf_weight_out *more, size_t extra, const char *path, int *fd, rf_error *why)
 {
     const rf_ctx *ctx = params->ctx;
-    const size_t most = 3 * params->n + 1, frequencies = (size_t)params->config.rope_frequencies;
+    const size_t most = 3 * params->n + 1 + extra, frequencies = (size_t)params->config.rope_frequencies;
     writing w = {.params = params, .slab = slab, .scale = scale, .out = rf__calloc(ctx, most, sizeof *w.out),
                  .owner = rf__calloc(ctx, most, sizeof *w.owner),
                  .frequency = frequencies ? rf__alloc(ctx, frequencies * sizeof *w.frequency) : NULL};
@@ -109,7 +110,8 @@ static rf_status write_all(const rf_params *params, const float *slab, float *co
                            ? RF_OK
                            : rf_fail(why, RF_ENOMEM, "out of memory: a list of %zu tensors", params->n);
     const size_t n = status ? 0 : list(&w, type, name);
-    if (!status) status = rf__weights_stream(ctx, path, w.out, n, NULL, in_file_order, &w, fd, why);
+    if (!status && extra) memcpy(w.out + n, more, extra * sizeof *more);
+    if (!status) status = rf__weights_stream(ctx, path, w.out, n + extra, NULL, in_file_order, &w, fd, why);
     rf__free(ctx, w.copy);
     rf__free(ctx, w.frequency);
     rf__free(ctx, name);
@@ -126,11 +128,11 @@ rf_status rf__params_save(const rf_params *params, const float *slab, rf_type ty
 rf_status rf__params_write(const rf_params *params, const float *slab, rf_type type, const char *path, int *fd,
                            rf_error *why)
 {
-    return write_all(params, slab, NULL, type, path, fd, why);
+    return write_all(params, slab, NULL, type, NULL, 0, path, fd, why);
 }
 
 rf_status rf__params_save_scaled(const rf_params *params, const float *slab, float *const *scale, rf_type type,
-                                 const char *path, rf_error *why)
+                                 const rf_weight_out *more, size_t extra, const char *path, rf_error *why)
 {
-    return write_all(params, slab, scale, type, path, NULL, why);
+    return write_all(params, slab, scale, type, more, extra, path, NULL, why);
 }

@@ -111,7 +111,7 @@ same named.txt piped.txt "score of a FASTA file on standard input"
 expect 2 'input-format: expected no TEXT beside it, got 1' "$program" score -m model --input-format fasta MK
 expect 2 'input: expected no TEXT beside it, got 1' "$program" score -m model --input wild.fasta MK
 
-expect 0 'read back and compared' "$program" convert model written
+expect 0 'read back and compared' "$program" convert model written --extend-vocab model
 [ -f written/vocab.txt ] || fail "no vocab.txt: $(ls written)"
 holds written/tokenizer_config.json '"tokenizer_class": "EsmTokenizer"'
 holds written/config.json '"position_embedding_type": "rotary"'
@@ -135,4 +135,25 @@ sed -i 's/"rope_theta": 10000.0/"rope_theta": 20000.0/' other/config.json
 for m in model other again; do "$program" embed -q -m $m --pooling mean --format jsonl proteins.txt > $m.jsonl || fail "embed -m $m"; done
 numbers model.jsonl > expected_numbers.txt
 for m in other again; do numbers $m.jsonl > numbers.txt; close_json expected_numbers.txt numbers.txt; done
+# Those of a class without a head have no prefix, like all its tensors.
+python3 - << 'P'
+import json, struct
+data = open("other/model.safetensors", "rb").read()
+n, = struct.unpack("<Q", data[:8])
+head = {k[4:] if k.startswith("esm.") else k: v for k, v in json.loads(data[8:8 + n]).items() if not k.startswith("lm_head")}
+end = max(v["data_offsets"][1] for v in head.values() if "data_offsets" in v)
+lost = [v["data_offsets"] for k, v in json.loads(data[8:8 + n]).items() if k.startswith("lm_head")]
+gone = lambda at: sum(b - a for a, b in lost if b <= at)
+keep = b"".join(data[8 + n:][a:b] for a, b in sorted(v["data_offsets"] for v in head.values() if "data_offsets" in v))
+for v in head.values():
+    if "data_offsets" in v:
+        v["data_offsets"] = [at - gone(at) for at in v["data_offsets"]]
+text = json.dumps(head).encode()
+text += b" " * (-len(text) % 8)
+open("other/model.safetensors", "wb").write(struct.pack("<Q", len(text)) + text + keep)
+P
+"$program" convert -q other bare > out || fail "convert without prefixes"
+holds out 'rotary_embeddings.inv_freq  F32'
+if grep -a -o '"esm[.][a-z_.]*' bare/model.safetensors; then fail "names with a prefix"; fi
+grep -a -q '"rotary_embeddings.inv_freq"' bare/model.safetensors || fail "the frequencies are lost"
 done_testing

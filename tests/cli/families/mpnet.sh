@@ -29,7 +29,7 @@ close_json "$golden/pairs/scores.txt" scores.txt
 rm -r model/pairs
 
 # As older folders have it: vocab.txt, and the class in tokenizer_config.json alone or nowhere.
-expect 0 'read back and compared' "$program" convert model written
+expect 0 'read back and compared' "$program" convert model written --extend-vocab model
 [ -f written/vocab.txt ] || fail "no vocab.txt: $(ls written)"
 holds written/tokenizer_config.json '"tokenizer_class": "MPNetTokenizer"'
 ids written

@@ -38,7 +38,7 @@ sed '1d; s/^/"score": /' out > scores.txt
 close_json "$golden/scores.txt" scores.txt
 
 # What is written has tokenizer.json, and the same answers; without any class config.json's model_type says it.
-expect 0 'read back and compared' "$program" convert masked written
+expect 0 'read back and compared' "$program" convert masked written --extend-vocab masked
 [ -f written/tokenizer.json ] || fail "no tokenizer.json: $(ls written)"
 "$program" fill-mask -q -m written --json -k 5 'hello <mask> world' > again.jsonl || fail "fill-mask"
 same fill_mask.jsonl again.jsonl "a folder that was written"

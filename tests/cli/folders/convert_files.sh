@@ -5,7 +5,7 @@ golden=$repository/tests/golden
 "$make_model" model || exit 1
 "$program" convert -q model converted > out || fail "a model alone"
 [ ! -s err ] || fail "words: $(cat err)"
-if grep -q 'copied' out; then fail "a model alone: $(cat out)"; fi
+[ "$(grep copied out | sort | tr '\n' ' ')" = 'special_tokens_map.json  copied tokenizer_config.json  copied vocab.txt  copied ' ] || fail "a model alone: $(grep copied out)"
 
 # Files that nobody here knows are copied byte for byte: beside the weights, in folders, behind links.
 mkdir -p model/2_Dense/deep model/assets model/onnx model/checkpoint-5 model/.git model/runs
@@ -15,23 +15,23 @@ printf 'print("hello")\n' > 'model/modeling own.py'
 head -c 700000 /dev/urandom > model/2_Dense/deep/rust_model.ot
 printf '{"in_features": 8}\n' > model/2_Dense/config.json
 printf 'a b\n' > model/vocab.bpe
+printf '{}\n' > model/added_tokens.json
 printf 'kept\n' > blob && ln -s ../blob model/linked.txt
 : > model/empty.bin
-for file in tf_model.h5 pytorch_model.bin onnx/model.onnx checkpoint-5/model.safetensors .git/HEAD metrics.jsonl training_args.bin added_tokens.json runs/log; do printf '{}' > "model/$file"; done
+for file in tf_model.h5 pytorch_model.bin onnx/model.onnx checkpoint-5/model.safetensors .git/HEAD metrics.jsonl training_args.bin runs/log; do printf '{}' > "model/$file"; done
 expect 0 'new: written, read back and compared' "$program" convert model new
-for file in LICENSE README.md 'modeling own.py' 2_Dense/deep/rust_model.ot 2_Dense/config.json vocab.bpe linked.txt empty.bin; do
+for file in LICENSE README.md 'modeling own.py' 2_Dense/deep/rust_model.ot 2_Dense/config.json vocab.bpe linked.txt empty.bin vocab.txt tokenizer_config.json special_tokens_map.json added_tokens.json; do
     same "model/$file" "new/$file"
     holds out "$file  copied"
 done
 [ -f new/linked.txt ] && [ ! -L new/linked.txt ] || fail "a link was copied as a link"
 # What stays behind is named with the reason.
 for file in 'tf_model.h5  not copied: the weights in another format' 'pytorch_model.bin  not copied: the weights in another format' 'onnx  not copied: the weights' \
-    'checkpoint-5  not copied: belongs to a training run' '.git  not copied: ' 'metrics.jsonl  not copied: belongs to a training run' 'training_args.bin  not copied' 'runs  not copied' \
-    'added_tokens.json  not copied: its contents are in the files that are written'; do
+    'checkpoint-5  not copied: belongs to a training run' '.git  not copied: ' 'metrics.jsonl  not copied: belongs to a training run' 'training_args.bin  not copied' 'runs  not copied'; do
     holds out "$file"
     [ ! -e "new/${file%%  *}" ] || fail "${file%%  *} was copied"
 done
-[ "$(grep -c copied out)" -eq 17 ] || fail "$(grep copied out)"
+[ "$(grep -c copied out)" -eq 20 ] || fail "$(grep copied out)"
 
 # Nobody's file is overwritten, unless told to; nothing is written before that is known.
 mkdir target && printf 'mine\n' > target/LICENSE
@@ -39,6 +39,11 @@ expect 4 'target/LICENSE: expected a new file' "$program" convert model target
 [ "$(ls target)" = LICENSE ] && holds target/LICENSE mine
 expect 0 '' "$program" convert -q model target --overwrite
 same model/LICENSE target/LICENSE
+# The files of another tokenizer are put aside.
+for file in tokenizer.json special_tokens_map.json; do echo '{"other": 1}' > target/$file; done && rm -r model/special_tokens_map.json
+expect 0 '' "$program" convert -q model target --overwrite
+for file in tokenizer.json special_tokens_map.json; do holds target/$file.replaced other && [ ! -e target/$file ] || fail "$file: $(ls target)"; done
+cp new/special_tokens_map.json model
 # Again, in place: all stays; into a folder of the source: not into itself.
 expect 0 '' "$program" convert -q new new --overwrite --dtype bf16
 same model/2_Dense/deep/rust_model.ot new/2_Dense/deep/rust_model.ot
@@ -59,7 +64,7 @@ rm model/loop
 # With another vocabulary what is of the old one goes.
 printf '[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nthe\ncity\n' > words.txt && mkdir words && mv words.txt words/vocab.txt
 expect 0 '' "$program" convert -q model extended --extend-vocab words
-holds out 'vocab.bpe  not copied: belongs to the vocabulary that is replaced'
+for file in vocab.bpe added_tokens.json; do holds out "$file  not copied: belongs to the vocabulary that is replaced"; done
 same words/vocab.txt extended/vocab.txt
 
 # Keys that mean nothing here are kept; those that convert writes anew are not kept beside their new form.

@@ -38,7 +38,7 @@ expect 0 '' "$program" generate -q -m m --max_new_tokens 2 "the city"
 
 # Keys of tokenizer_config.json that say nothing of ids stay where a tokenizer is written, but for those that say where it was read.
 fresh && sed 's/^{/{"model_max_length": 20, "padding_side": "left", "model_input_names": ["input_ids"], "is_local": true,/' model/tokenizer_config.json > m/tokenizer_config.json
-"$program" convert -q m converted > out || fail "convert: $(cat out)"
+"$program" convert -q m converted --extend-vocab m > out || fail "convert: $(cat out)"
 for key in '"model_max_length": 20' '"padding_side": "left"' '"model_input_names": \['; do grep -q "$key" converted/tokenizer_config.json || fail "convert lost $key"; done
 ! grep -q is_local converted/tokenizer_config.json || fail "convert kept is_local"
 
