@@ -3,8 +3,10 @@ import copy
 import gc
 import io
 import itertools
+import json
 import pathlib
 import pickle
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -108,6 +110,19 @@ class Vectors(unittest.TestCase):
         self.assertTrue(np.array_equal(m.encode("the dog barks at the moon"), m.encode("the dog barks at")))
         with self.assertRaises(ArgumentError):
             m.max_seq_length = 0
+
+    def test_max_seq_length_above_the_positions(self):
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name, "m")
+            golden = pathlib.Path(__file__).parents[2] / "tests" / "golden" / "sentences"
+            shutil.copytree(golden / "models" / "bert", folder)
+            shutil.copytree(golden / "cases" / "bert-saved", folder, dirs_exist_ok=True)
+            positions = json.loads((folder / "config.json").read_text())["max_position_embeddings"]
+            (folder / "sentence_bert_config.json").write_text('{"max_seq_length": 4096}')
+            with self.assertWarnsRegex(UserWarning, "max_seq_length is 4096, but the model has %d positions" % positions):
+                m = SentenceTransformer(folder)
+            self.assertEqual(m.max_seq_length, positions)
+            self.assertTrue(np.array_equal(m.encode("river " * positions), m.encode("river " * (2 * positions))))
 
     def test_token_embeddings(self):
         few = self.lines[:3]

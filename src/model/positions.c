@@ -152,6 +152,11 @@ rf_status rf__position_reaches(const rf_config *c, int64_t tokens, rf_error *why
                    (long long)c->max_position_embeddings, p->name, (long long)tokens);
 }
 
+int64_t rf__position_limit(const rf_config *c, int64_t tokens)
+{
+    return rf__position_reaches(c, tokens, NULL) ? c->max_position_embeddings : tokens;
+}
+
 rf_keeping rf__position_keeping(const rf_ctx *ctx, const rf_position *p, const rf_config *c, int64_t layer)
 {
     if (layer < 0) return (rf_keeping){.state[RF_STATE_POSITION] = p->state ? p->state(c) : 0};

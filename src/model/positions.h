@@ -21,6 +21,9 @@ rf_status rf__position_caches(const rf_position *p, const rf_config *c, rf_error
 /* RF_EARG: a text has more tokens than the encoding has learned vectors. */
 rf_status rf__position_reaches(const rf_config *c, int64_t tokens, rf_error *why);
 
+/* A limit of tokens, or the model's positions if these are fewer. */
+int64_t rf__position_limit(const rf_config *c, int64_t tokens);
+
 /* What a sequence of a causal model stores for a layer, or for the embeddings (layer -1). */
 rf_keeping rf__position_keeping(const rf_ctx *ctx, const rf_position *p, const rf_config *c, int64_t layer);
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "model/model.h"
+#include "model/positions.h"
 #include "pipeline/pipeline.h"
 #include "store/task.h"
 #include "task/answerer.h"
@@ -61,15 +62,10 @@ static rf_status resolve(const rf_pipeline *p, rf_embed_options *o, rf_error *wh
     if (!status) status = resolve_prompt(s, o, why);
     if (status) return status;
     const int64_t C = rf_pipeline_width(p);
-    const rf_model *m = p->model;
-    if (o->max_length == -1 && m->folder)
-        status = rf__sentence_reaches(p->ctx, m->requested_folder ? m->requested_folder : m->folder, &p->sentence,
-                                      rf_model_config(m), why);
-    if (status) return status;
     if (o->pooling == RF_POOL_AUTO) o->pooling = s ? (rf_pooling)rf__pooling_of(s->pooling) : RF_POOL_MEAN;
     if (o->normalize == -1) o->normalize = s && s->normalize;
     if (o->max_length == -1)                                            /* a limit may be the folder's only setting */
-        o->max_length = p->sentence.max_length ? p->sentence.max_length
+        o->max_length = p->sentence.max_length ? rf__position_limit(rf_model_config(p->model), p->sentence.max_length)
                                                : rf_model_config(p->model)->max_position_embeddings;
     if (o->dimensions == -1) {
         o->cut_last = s && s->truncate_dim && s->truncate_dim < C;

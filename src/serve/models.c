@@ -39,10 +39,14 @@ static rf_status can_embed(const srv_model *m, rf_error *why)
 static void read_settings(srv_model *m)
 {
     const rf_config *c = m->config;
+    const rf_sentence *s = NULL;
     if (!can_embed(m, &m->no_vectors)) rf_embed_defaults_of(m->pipeline, &m->embed, &m->no_vectors);
     m->max_length = !m->no_vectors.code && m->embed.max_length > 0 ? m->embed.max_length
                     : c->task_max_length > 0                       ? c->task_max_length
                                                                    : c->max_position_embeddings;
+    if (!m->no_vectors.code && !rf_pipeline_sentence(m->pipeline, &s, NULL) && s && s->max_length > m->max_length)
+        srv_note(m->s, "max_seq_length is %lld, but the model has %lld positions: texts are cut to %lld tokens",
+                 (long long)s->max_length, (long long)m->max_length, (long long)m->max_length);
 }
 
 /* Letters and digits, - and _ of a code such as "en" or "zh-Hans". */

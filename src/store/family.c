@@ -76,6 +76,22 @@ static bool names_code(const json_t *root, const char *text)
     return false;
 }
 
+/* Code that transformers downloads and runs with trust_remote_code computes something else than its own class. */
+static rf_status check_code(const rf_family_config *f, const char *file, const json_t *root, rf_error *why)
+{
+    static const char model[] = "AutoModel";
+    json_t *map = json_object_get(root, "auto_map"), *value;
+    const char *key;
+    if (f->coded) return RF_OK;
+    json_object_foreach(map, key, value)
+        if (!strncmp(key, model, sizeof model - 1) && json_is_string(value))
+            return rf_fail(why, RF_EUNSUPPORTED, "%s: auto_map: %s: expected none for a %s, got \"%.100s\": what this "
+                           "code computes is unknown here; remove auto_map if it is what transformers' own class "
+                           "computes", file, rf__printable(key).text, f->title,
+                           rf__printable(json_string_value(value)).text);
+    return RF_OK;
+}
+
 /* The first key of f that does not match; NULL: all match. */
 static const rf_config_sign *stranger(const rf_family_config *f, const json_t *root)
 {
@@ -101,7 +117,7 @@ rf_status rf__config_pick(const char *file, const json_t *root, const rf_family_
         const rf_config_sign *unlike = stranger(*f, root);
         if (!unlike) {
             *out = *f;
-            return RF_OK;
+            return check_code(*f, file, root, why);
         }
         if (!s) s = unlike;
     }

@@ -68,6 +68,7 @@ typedef struct rf_family_config {
     const rf_config_sign *sign;
     /* with text: whether a string of auto_map, which names the code of the class, contains it */
     struct { const char *text; bool named; } code;
+    bool coded;                 /* auto_map of its published folders names code that computes the same                */
     const rf_config_key *key;   /* replace common keys of the same name, or are added to them                         */
     const rf_config_alias *alias;
     const rf_known_key *known;  /* other keys of its files: RF_KEY_ONLY, RF_KEY_IDLE                                  */

@@ -262,14 +262,6 @@ rf_status rf__cross_encoder_limit(const rf_ctx *ctx, const char *folder, int64_t
     return status;
 }
 
-void rf__sentence_limit_file(const rf_ctx *ctx, const char *folder, const rf_sentence *s, char path[4096])
-{
-    json_t *root = NULL;
-    if (load_transformer(ctx, folder, s->transformer, path, &root, NULL) || !json_object_size(root))
-        (void)rf__path(path, 4096, folder, RF_FILE_CONFIG, NULL);
-    json_decref(root);
-}
-
 static rf_status read_transformer(const char *folder, const char *below, rf_sentence *s, rf_error *why)
 {
     char path[4096];

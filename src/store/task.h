@@ -18,10 +18,9 @@ rf_status rf__sentence_save(const rf_ctx *ctx, const char *folder, const char *n
 /* The file that contains the prompts of a sentence model; text NULL: there is none, and nothing is written. */
 rf_status rf__sentence_prompts_read(const rf_ctx *ctx, const char *folder, rf__kept_file *out, rf_error *why);
 
-/* model_max_length of tokenizer_config.json if it is smaller than the model's positions, otherwise these. */
 /* The limit of pairs in sentence_bert_config.json of a CrossEncoder; 0: it has none. */
 rf_status rf__cross_encoder_limit(const rf_ctx *ctx, const char *folder, int64_t *out, rf_error *why);
-void rf__sentence_limit_file(const rf_ctx *ctx, const char *folder, const rf_sentence *s, char path[4096]);
+/* model_max_length of tokenizer_config.json if it is smaller than the model's positions, otherwise these. */
 rf_status rf__tokenizer_limit(const rf_ctx *ctx, const char *folder, int64_t positions, int64_t *out, rf_error *why);
 
 /* What sentence-transformers writes into config.json of a CrossEncoder, whose texts are pairs: its function. NULL: the

@@ -38,18 +38,7 @@ static void take_form(rf_config *c, const rf_sentence *s)
     }
     snprintf(c->sentence_pooling, sizeof c->sentence_pooling, "%s", s->pooling);
     c->sentence_normalize = s->normalize;
-    if (s->max_length) c->task_max_length = s->max_length;
-}
-
-rf_status rf__sentence_reaches(const rf_ctx *ctx, const char *folder, const rf_sentence *s, const rf_config *c,
-                               rf_error *why)
-{
-    char path[4096];
-    if (!s->max_length || !rf__position_reaches(c, s->max_length, NULL)) return RF_OK;
-    rf__sentence_limit_file(ctx, folder, s, path);
-    const long long most = c->max_position_embeddings;
-    return rf_fail(why, RF_EDATA, "%.200s: max_seq_length: expected at most %lld, the positions of the model, got "
-                   "%lld; write %lld, at which texts are cut", path, most, (long long)s->max_length, most);
+    if (s->max_length) c->task_max_length = rf__position_limit(c, s->max_length);
 }
 
 static rf_status keep_prompt(rf_answerer *a, const char *folder, const rf_sentence *s, rf_error *why)
@@ -89,7 +78,6 @@ static rf_status open_model(rf_answerer *a, const char **folder, char below[], s
 {
     rf_config c;
     rf_error unread = {0};
-    const char *const whole = *folder;
     rf_status status = rf_sentence_read(a->ctx, *folder, s, &unread);
     if (status && (status == RF_ENOMEM || read_config(a->ctx, *folder, &c, NULL) || !labels(&c)))
         return rf_fail(why, status, "%s", unread.text);
@@ -99,9 +87,9 @@ static rf_status open_model(rf_answerer *a, const char **folder, char below[], s
         *folder = below;
     }
     if (!status) status = read_config(a->ctx, *folder, &c, why);
-    if (!status && !labels(&c)) status = rf__sentence_reaches(a->ctx, whole, s, &c, why);
     if (status) return status;
     take_form(&c, s);
+    a->folder_length = labels(&c) ? 0 : s->max_length;
     return rf__model_open_with(a->ctx, *folder, type, &c, &a->model, why);
 }
 
@@ -118,7 +106,7 @@ static rf_status take_limit(rf_answerer *a, const char *folder, rf_error *why)
     }
     int64_t own = 0;
     if (!status && *a->cross_encoder) status = rf__cross_encoder_limit(a->ctx, folder, &own, why);
-    if (own) a->max_length = own;
+    if (own) a->max_length = rf__position_limit(c, a->folder_length = own);
     a->reading.max_length = a->max_length;
     return status;
 }
@@ -218,18 +206,28 @@ const rf_labels *rf_answerer_labels(const rf_answerer *a) { return &a->labels; }
  * Trainer, whose rule applies to files. */
 static bool lone_logit(const rf_config *c) { return c->num_labels == 1 && !*c->problem_type; }
 
-static void remark_function(rf_answerer *a, const char *here, const char *rule)
+static void remark_limit(rf_answerer *a)
+{
+    const long long length = a->folder_length, most = a->max_length;
+    if (length > most && a->reading.max_length == most)
+        snprintf(a->reading.remark, sizeof a->reading.remark,
+                 "max_seq_length is %lld, but the model has %lld positions: texts are cut to %lld tokens", length, most,
+                 most);
+}
+
+static void remark_scores(rf_answerer *a, const char *here, const char *rule)
 {
     *a->reading.remark = 0;
-    if (!*a->cross_encoder || !here || !strcmp(a->cross_encoder, here)) return;
-    snprintf(a->reading.remark, sizeof a->reading.remark,
-             "the folder is a CrossEncoder of sentence-transformers, whose scores are outputs after %s; these are "
-             "after %s, %s", a->cross_encoder, here, rule);
+    if (!*a->cross_encoder || !here || !strcmp(a->cross_encoder, here)) remark_limit(a);
+    else
+        snprintf(a->reading.remark, sizeof a->reading.remark,
+                 "the folder is a CrossEncoder of sentence-transformers, whose scores are outputs after %s; these are "
+                 "after %s, %s", a->cross_encoder, here, rule);
 }
 
 void rf__answerer_remark_predictions(rf_answerer *a)
 {
-    if (!a->task->function_of) remark_function(a, a->task->function, "the rule of the model's task");
+    if (!a->task->function_of) remark_scores(a, a->task->function, "the rule of the model's task");
 }
 
 rf_status rf__answerer_can_label(const rf_answerer *a, rf_error *why)
@@ -272,7 +270,7 @@ rf_status rf_answerer_classify(rf_answerer *a, const char *text, size_t bytes, c
     if (status) return status;
     const bool logit = lone_logit(rf_model_config(a->model));
     rf__answerer_label(a, z, a->probability);
-    remark_function(a, logit ? "Sigmoid" : a->task->function, "as in the text-classification pipeline of transformers");
+    remark_scores(a, logit ? "Sigmoid" : a->task->function, "as in the text-classification pipeline of transformers");
     *probability = a->probability;
     return RF_OK;
 }
@@ -328,6 +326,7 @@ static void keep_reading(rf_answerer *a, const rf__labeled *l, const rf__items *
                               .bad = (int64_t)l->bad};
     if (l->bad) snprintf(a->reading.first, sizeof a->reading.first, "%.255s", l->first.text);
     rf__metric_remark(a->task, l, a->reading.remark, sizeof a->reading.remark);
+    if (!*a->reading.remark) remark_limit(a);
 }
 
 /* Files are read as the training files were, unless options say otherwise. Columns that are not given are the folder's

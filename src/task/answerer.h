@@ -12,7 +12,7 @@ struct rf_answerer {
     bool lent;                          /* model and session belong to the caller */
     rf_labels labels;
     const rf__task *task;
-    int64_t max_length;
+    int64_t max_length, folder_length;  /* folder_length: the folder's, which may be above the positions; 0: none     */
     char *prompt;                       /* put before each text of a file, or NULL                                    */
     int64_t truncate_dim;               /* the folder's: vectors are truncated to it after normalization; 0: none     */
     bool unit;                          /* vectors have length 1, before they are truncated to truncate_dim           */
@@ -31,11 +31,6 @@ struct rf_answerer {
 /* Creates an answerer for an open model and session, which must outlive it. */
 rf_status rf__answerer_of(const rf_ctx *ctx, const char *folder, rf_type type, rf_model *model, rf_session *session,
                           rf_answerer **out, rf_error *why);
-
-/* RF_EDATA: the folder limits texts to more tokens than the model has positions. sentence-transformers accepts such a
- * folder and fails at the first text that is longer. */
-rf_status rf__sentence_reaches(const rf_ctx *ctx, const char *folder, const rf_sentence *s, const rf_config *c,
-                               rf_error *why);
 
 /* The name of the torch function whose results are CrossEncoder's scores. */
 static inline const char *rf__answerer_function(const rf_answerer *a)

@@ -277,8 +277,7 @@ static rf_status configure(rf__run *r, rf_config *c, rf_head *head, rf_error *wh
     snprintf(c->finetuning_task, sizeof c->finetuning_task, "%s", f->o.task);
     snprintf(c->score_function, sizeof c->score_function, "%s",
              f->task->function_of ? f->task->function_of(&f->o) : "");
-    c->task_max_length = r->o.max_length;
-    if (rf__position_reaches(c, r->o.max_length, NULL)) c->task_max_length = c->max_position_embeddings;
+    c->task_max_length = rf__position_limit(c, r->o.max_length);
     c->version_2_with_negative = f->source.nothing;
     snprintf(c->task_text_column, sizeof c->task_text_column, "%s", f->o.text_column ? f->o.text_column : "");
     snprintf(c->task_pair_column, sizeof c->task_pair_column, "%s", f->o.pair_column ? f->o.pair_column : "");

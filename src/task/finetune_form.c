@@ -1,4 +1,5 @@
 /* finetune_form.c — takes the settings of sentence vectors (length, prompt, pooling) from the initial folder. */
+#include "model/positions.h"
 #include "store/task.h"
 #include "task/finetune.h"
 
@@ -7,10 +8,12 @@ void rf__finetune_length(const rf_ctx *ctx, rf_finetune_options *o)
     const rf__task *task;
     rf__preset p;
     rf_sentence s;
+    rf_config c;
     if (o->t.max_length) return;
     const bool known = !rf__preset_find(o->task, &p, &task, NULL);
     o->t.max_length = known ? p.max_length : RF__USUAL_LENGTH;
     if (!known || task->head != RF_HEAD_EMBED || !o->t.model || rf_sentence_read(ctx, o->t.model, &s, NULL)) return;
+    if (!rf_config_read(ctx, o->t.model, &c, NULL)) s.max_length = rf__position_limit(&c, s.max_length);
     if (s.max_length && (*s.pooling || s.max_length < o->t.max_length)) o->t.max_length = s.max_length;
     rf_sentence_free(&s);
 }

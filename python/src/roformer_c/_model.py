@@ -94,6 +94,7 @@ class Sentence(NamedTuple):
     pooling: int
     normalize: bool
     width: int                          # numbers of a text's vector, after the folder's Dense modules
+    folder_length: int                  # max_seq_length as the folder has it; 0: it has none
 
 
 class Encoded(NamedTuple):
@@ -388,7 +389,7 @@ class Model:
             o.prompt = b""
             check(lib.rf_embed_resolve_sized(pipeline, byref(o), byref(o), ctypes.sizeof(o), byref(why)), why)
             prompts: "dict[str, str]" = {}
-            default, similarity, cut = None, "cosine", None
+            default, similarity, cut, length = None, "cosine", None, 0
             if found.value:
                 s = struct(abi.rf_sentence, found.value)
                 row = rows(abi.rf_sentence_prompt, s.prompt, s.prompts)
@@ -397,9 +398,9 @@ class Model:
                     prompts[name] = ctypes.string_at(row[i].text).decode()
                     default = name if i == s.default_prompt else default
                 similarity = s.similarity.decode() or similarity
-                cut = int(s.truncate_dim) or None
+                cut, length = int(s.truncate_dim) or None, int(s.max_length)
             return Sentence(prompts, default, int(o.max_length), cut, similarity, int(o.pooling), bool(o.normalize),
-                            int(lib.rf_pipeline_width(pipeline)))
+                            int(lib.rf_pipeline_width(pipeline)), length)
         return self.call(read)
 
     # ---- tokens and logits -------------------------------------------------------------------------------------------

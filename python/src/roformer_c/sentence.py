@@ -95,6 +95,9 @@ class SentenceTransformer:
         only_cpu(device)
         self._model = Model(model_name_or_path, _settings.dtype_of(dtype, others), threads, cache_folder, revision)
         said = self._model.sentence()
+        if said.folder_length > said.max_length:
+            warnings.warn("max_seq_length is %d, but the model has %d positions: texts are cut to %d tokens"
+                          % (said.folder_length, said.max_length, said.max_length), stacklevel=2)
         self.prompts: Dict[str, str] = {"query": "", "document": "", **said.prompts, **dict(prompts or {})}
         self.default_prompt_name = default_prompt_name if default_prompt_name is not None else said.default_prompt_name
         if self.default_prompt_name is not None and self.default_prompt_name not in self.prompts:

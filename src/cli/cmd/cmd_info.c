@@ -211,8 +211,15 @@ static json_t *not_readable(const rf_error *why)
     return json_pack("{s:o}", "not readable", cli_text_json(why->text, strlen(why->text)));
 }
 
+/* Whether texts cannot be longer than max_position_embeddings. */
+static bool positions_end(const rf_config *c)
+{
+    const rf_position *p;
+    return !rf_position_of(c, NULL, &p, NULL) && !(rf_position_flags(p) & RF_POSITION_EXTRAPOLATES);
+}
+
 /* How vectors of texts are computed, if the folder defines it. */
-static rf_status describe_vectors(const cli_io *io, const char *folder, json_t **o, rf_error *why)
+static rf_status describe_vectors(const cli_io *io, const char *folder, const rf_config *c, json_t **o, rf_error *why)
 {
     rf_sentence s;
     rf_error unread = {0};
@@ -224,6 +231,7 @@ static rf_status describe_vectors(const cli_io *io, const char *folder, json_t *
         json_t *v = json_object(), *names = json_array();
         cli_json_set(&v, "pooling", json_string(s.pooling));
         cli_json_set(&v, "normalize", json_boolean(s.normalize));
+        if (s.max_length > c->max_position_embeddings && positions_end(c)) s.max_length = c->max_position_embeddings;
         if (s.max_length) cli_json_set(&v, "max_length", json_integer(s.max_length));
         if (strcmp(s.similarity, "cosine")) cli_json_set(&v, "similarity", json_string(s.similarity));
         if (s.truncate_dim) cli_json_set(&v, "truncate_dim", json_integer(s.truncate_dim));
@@ -303,7 +311,7 @@ static rf_status describe(const cli_io *io, const char *folder, json_t **o, json
     json_t *position = position_json(&c, folder, why);
     if (!position) return why->code ? why->code : rf_fail(why, RF_ENOMEM, "out of memory: a description");
     cli_json_set(o, "position", position);
-    if ((status = describe_tokenizer(io, folder, o, why)) || (status = describe_vectors(io, folder, o, why)))
+    if ((status = describe_tokenizer(io, folder, o, why)) || (status = describe_vectors(io, folder, &c, o, why)))
         return status;
     if (rf_weights_path(folder, path, sizeof path, NULL)) {
         cli_json_set(o, "weights", json_null());

@@ -20,6 +20,15 @@ static void note_causal(const cli_io *io, const rf_pipeline *p)
              "token's; --pooling mean says that this is meant");
 }
 
+/* sentence-transformers fails at the first text that is longer than the model's positions. */
+static void note_limit(const cli_io *io, const rf_pipeline *p, int64_t length)
+{
+    const rf_sentence *s;
+    if (rf_pipeline_sentence(p, &s, NULL) || !s || s->max_length <= length) return;
+    cli_note(io, "max_seq_length is %lld, but the model has %lld positions: texts are cut to %lld tokens",
+             (long long)s->max_length, (long long)length, (long long)length);
+}
+
 rf_status cli_embedding_resolve(cli_io *io, rf_pipeline *p, const cli_embedding *given, rf_embed_options *out)
 {
     const cli_parsed *parsed = io->parsed;
@@ -33,7 +42,9 @@ rf_status cli_embedding_resolve(cli_io *io, rf_pipeline *p, const cli_embedding 
     out->layer_norm = given->layer_norm;
     out->prompt = given->prompt;
     out->prompt_name = given->prompt_name;
-    return rf_embed_resolve(p, out, out, &io->why);
+    const rf_status status = rf_embed_resolve(p, out, out, &io->why);
+    if (!status && given->max_length == -1) note_limit(io, p, out->max_length);
+    return status;
 }
 
 rf_status cli_query_tokens(const cli_io *io, const rf_pipeline *p, const char *text, size_t size, size_t *tokens,

@@ -148,4 +148,4 @@ const rf_silent rf__esm_silent[] = {
     {0},
 };
 
-const rf_family rf__family_esm = {RF_ESM("esm", "ESM-2", NULL)};
+const rf_family rf__family_esm = {RF_ESM("esm", "ESM-2", false, NULL)};

@@ -46,10 +46,10 @@
     RF_IDLE("vocab_list", "of folding models")
 
 /* A family's row, but for the members that say how the feed-forward differs. */
-#define RF_ESM(name_, title_, where)                                                                                   \
-    .config = {.name = name_, .model_type = "esm", .title = title_, .sign = signs, .key = keys, .known = known,        \
-               .read = read_config, .write = rf__esm_write, .class = rf__esm_classes, .position = "rotary",            \
-               .one_width = true, .elsewhere = where},                                                                 \
+#define RF_ESM(name_, title_, code, where)                                                                             \
+    .config = {.name = name_, .model_type = "esm", .title = title_, .sign = signs, .coded = code, .key = keys,         \
+               .known = known, .read = read_config, .write = rf__esm_write, .class = rf__esm_classes,                  \
+               .position = "rotary", .one_width = true, .elsewhere = where},                                           \
     .prefix = "esm.", .embedding = rf__esm_embedding, .layer = layer, .head = rf__esm_heads,                           \
     .spelling = rf__esm_spelling, .silent = rf__esm_silent, .norm = RF_NORM_LAYER,                                     \
     RF_BERT_LAYER_OF(rf__esm_embed), .finish = rf__bert_finish, .footprint = footprint

@@ -98,6 +98,7 @@ const rf_family rf__family_eurobert = {
                .read = read_config,
                .write = write_config,
                .class = classes,
+               .coded = true,
                .position = "rotary",
                .usual_act = RF_ACT_SILU,
                .summarizes = true,

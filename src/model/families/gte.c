@@ -154,6 +154,7 @@ const rf_family rf__family_gte = {
                .read = read_config,
                .write = write_config,
                .class = classes,
+               .coded = true,
                .position = "rotary",
                .one_width = true},
     .prefix = "gte.",

@@ -11,7 +11,7 @@
 /* A family's row, but for the members that say how the layers differ. */
 #define RF_JINA_BERT(name_, title_, where, qk, write_)                                                                 \
     .config = {.name = name_, .model_type = "bert", .title = title_, .sign = rf__jina_bert_signs,                      \
-               .code = {RF_JINA_BERT_QK, qk}, .key = rf__jina_bert_keys,                                               \
+               .code = {RF_JINA_BERT_QK, qk}, .coded = true, .key = rf__jina_bert_keys,                                \
                .known = rf__jina_bert_known, .read = rf__jina_bert_read, .write = write_,                              \
                .class = rf__jina_bert_classes, .position = "alibi", .one_width = true,                                 \
                .elsewhere = "transformers alone would load it as a BERT with random feed-forward layers; it needs "    \

@@ -132,6 +132,7 @@ const rf_family rf__family_neobert = {
                .read = read_config,
                .write = write_config,
                .class = classes,
+               .coded = true,
                .position = "rotary",
                .usual_act = RF_ACT_SILU,
                .act_name = "SwiGLU",

@@ -212,6 +212,7 @@ const rf_family rf__family_nomic_bert = {
                .read = read_config,
                .write = write_config,
                .class = classes,
+               .coded = true,
                .position = "rotary",
                .usual_act = RF_ACT_SILU,
                .one_width = true},

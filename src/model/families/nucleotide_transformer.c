@@ -43,7 +43,7 @@ static rf_footprint footprint(const rf_config *c, bool bf16)
 }
 
 const rf_family rf__family_nucleotide_transformer = {
-    RF_ESM("nucleotide_transformer", "Nucleotide Transformer",
+    RF_ESM("nucleotide_transformer", "Nucleotide Transformer", true,
            "transformers alone would load it as an ESM-2 with other feed-forward layers; it needs the code that "
            "`auto_map` of a published folder names, nucleotide-transformer-v2."),
     .gated = true,

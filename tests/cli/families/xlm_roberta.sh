@@ -36,18 +36,29 @@ grep -qE 'max_position_embeddings +32$' out || fail "$(grep max_position out)"
 expect 0 'read back and compared' "$program" convert masked again
 holds again/config.json '"max_position_embeddings": 34'
 
-# A limit of texts above the positions is refused before the first long text; 32 of them are used.
+# A limit of texts above the positions: texts are cut at these, with a note.
 copy masked vectors
 mkdir vectors/1_Pooling && printf '{"pooling_mode": "mean"}' > vectors/1_Pooling/config.json
 cp masked/tokenizer.json vectors
 printf '[{"type": "sentence_transformers.models.Transformer", "path": ""}, {"type": "sentence_transformers.models.Pooling", "path": "1_Pooling"}]' > vectors/modules.json
 yes river | head -n 40 | tr '\n' ' ' > long.txt
 printf '{"max_seq_length": 33}' > vectors/sentence_roberta_config.json
-expect 3 'vectors/sentence_roberta_config.json: max_seq_length: expected at most 32, the positions of the model, got 33; write 32' "$program" embed -m vectors long.txt
-expect 3 'vectors/sentence_roberta_config.json: max_seq_length: expected at most 32' "$program" similarity -m vectors long.txt
+note='max_seq_length is 33, but the model has 32 positions: texts are cut to 32 tokens'
+expect 0 "$note" "$program" embed -m vectors -f f32 -o above.f32 long.txt
+expect 0 "$note" "$program" similarity -m vectors 'the river' 'the sea'
 printf 'text\tpair\tscore\nthe river\tthe sea\t1\nthe sea\tthe city\t0\n' > scored.tsv
-expect 3 'vectors/sentence_roberta_config.json: max_seq_length: expected at most 32' "$program" evaluate -m vectors --dev scored.tsv
-expect 0 '' "$program" embed -q -m vectors --max-length 32 -o v.npy long.txt
+expect 0 "$note" "$program" evaluate -m vectors --dev scored.tsv
+expect 0 '' "$program" evaluate -m vectors --dev scored.tsv --max_length 30
+"$program" serve -m vectors --port 0 2> served & pid=$!
+await grep -q "$note" served
+kill "$pid"
+{ cat scored.tsv; printf '%s\tthe sea\t1\n' "$(cat long.txt)"; } > long.tsv
+expect 0 '' "$program" finetune -q --task embed --model vectors --train long.tsv --max_steps 1 -o trained
+holds trained/sentence_bert_config.json '"max_seq_length": 32'
+expect 0 '' "$program" embed -q -m vectors --max-length 32 -f f32 -o v.f32 long.txt
+same above.f32 v.f32 "texts that are cut at the positions"
+"$program" info vectors > out
+grep -qE 'max_length +32$' out || fail "$(grep max_length out)"
 printf '{"max_seq_length": 32}' > vectors/sentence_roberta_config.json
 expect 0 '' "$program" evaluate -q -m vectors --dev scored.tsv
 expect 0 '1 of 1 lines were longer than 32 tokens' "$program" embed -m vectors -o v.npy long.txt

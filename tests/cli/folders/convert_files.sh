@@ -68,7 +68,7 @@ for file in vocab.bpe added_tokens.json; do holds out "$file  not copied: belong
 same words/vocab.txt extended/vocab.txt
 
 # Keys that mean nothing here are kept; those that convert writes anew are not kept beside their new form.
-sed 's/^{/{"auto_map": {"AutoModel": "modeling.Own"}, "license": "GPL", "dtype": "float32", "max_length": 30, "bos_token_id": 7, "position_biased_input": null,/' \
+sed 's/^{/{"auto_map": {"AutoConfig": "modeling.Own"}, "license": "GPL", "dtype": "float32", "max_length": 30, "bos_token_id": 7, "position_biased_input": null,/' \
     model/config.json > config.json && mv config.json model/config.json
 expect 0 '' "$program" convert -q model keys --dtype bf16
 python3 - << 'P' || fail "keys of config.json: $(cat keys/config.json)"

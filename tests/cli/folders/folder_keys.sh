@@ -65,6 +65,12 @@ for command in 'embed -m m -o v.npy text' 'fill-mask -m m [MASK]' 'convert m oth
     expect 3 'adapter_config.json: the folder holds an adapter .* merge_and_unload' "$program" $command
 done
 
+# Code of other programs.
+right=plain refusing='embed -m broken -o v.npy text'
+refused config.json 's/^{/{"auto_map": {"AutoConfig": "configuration.Own", "AutoModel": "modeling.Own"},/' 'broken/config.json: auto_map: AutoModel: expected none for a RoFormer, got "modeling.Own"'
+rm -rf m && cp -r plain m && sed 's/^{/{"auto_map": {"AutoTokenizer": ["tokenization.Own", null], "AutoConfig": "configuration.Own"},/' plain/config.json > m/config.json
+expect 0 '' "$program" embed -q -m m -o v.npy text
+
 # A slip in config.json is named by every command that opens the model.
 rm -rf m && cp -r plain m && sed 's/^{/{"rotary_valu": true, "license": "MIT",/' plain/config.json > m/config.json
 for command in 'embed -m m -o v.npy text' 'fill-mask -m m [MASK]'; do
