@@ -159,6 +159,10 @@ rf_status rf__temporary_open(const char *path, char *temporary, size_t size, int
 size_t rf__folders_holding(const char *folder, const char *file, char *out, size_t size);
 rf_status rf__name_folders_below(const char *folder, const char *file, rf_error *why);
 
+/* The folder that has the files of the model: `folder` or, if it has no config.json and modules.json puts the
+ * Transformer into a folder below, that one, whose path is written to `path`. */
+const char *rf__model_folder(const rf_ctx *ctx, const char *folder, char path[4096]);
+
 /* Joins folder and name into `out`; RF_ERANGE: it does not fit. */
 rf_status rf__path(char *out, size_t size, const char *folder, const char *name, rf_error *why);
 

@@ -193,8 +193,8 @@ static rf_status read_source(struct conversion *c)
     if (rf_tokenizer_found(c->ctx, c->from)) status = rf_tokenizer_open(c->ctx, c->from, &c->tokenizer, c->why);
     c->writes_tokenizer = c->tokenizer && !c->o.vocabulary && !c->tokenizer->invented && !states_tokenizer(c->from);
     if (!status && c->writes_tokenizer) status = rf_tokenizer_savable(c->tokenizer, c->to, c->why);
-    c->files = (rf__other_files){c->ctx, c->from, c->to, c->o.vocabulary != NULL, NULL, c->o.overwrite, c->o.file,
-                                 c->o.user};
+    c->files = (rf__other_files){.ctx = c->ctx, .from = c->from, .to = c->to, .other_vocabulary = c->o.vocabulary,
+                                 .overwrite = c->o.overwrite, .report = c->o.file, .user = c->o.user};
     if (!status) status = rf__other_files_check(&c->files, c->why);
     if (!status) status = rf__config_kept(c->ctx, c->from, c->o.vocabulary != NULL, &c->keys, c->why);
     return status ? status : read_weights(c);
@@ -396,15 +396,10 @@ static rf_status convert(struct conversion *c)
     return write_target(c);
 }
 
-rf_status rf_convert(const rf_ctx *ctx, const char *from, const char *to, const rf_convert_options *options,
-                     rf_error *why)
+static rf_status convert_folder(const rf_ctx *ctx, const char *from, const char *to, const rf_convert_options *o,
+                                rf_error *why)
 {
-    if (!(ctx && from && to)) return rf__missing("rf_convert", "ctx, from, to", why);
-    rf_error local = {0};
-    struct conversion c = {.ctx = ctx, .from = from, .to = to, .why = why ? why : &local};
-    rf_convert_defaults(&c.o);
-    if (rf__options_read(&c.o, sizeof c.o, RF_SIZE_TO(rf_convert_options, user), options, "rf_convert_options", why))
-        return RF_EARG;
+    struct conversion c = {.ctx = ctx, .from = from, .to = to, .o = *o, .why = why};
     if (c.o.type != RF_F32 && c.o.type != RF_BF16 && c.o.type != RF_F16 && c.o.type != RF_I8)
         return rf_fail(why, RF_EARG, "rf_convert: type: expected RF_F32, RF_BF16, RF_F16 or RF_I8, got %d",
                        (int)c.o.type);
@@ -428,4 +423,37 @@ rf_status rf_convert(const rf_ctx *ctx, const char *from, const char *to, const 
     rf__free(ctx, c.generation.text);
     json_decref(c.keys);
     return status;
+}
+
+/* A model in a folder below, `inner`, stays there; the other files of `from` are copied. */
+static rf_status convert_below(const rf_ctx *ctx, const char *from, const char *inner, const char *to,
+                               const rf_convert_options *o, rf_error *why)
+{
+    char below[4096];
+    const size_t n = strlen(from);
+    const char *name = inner + n + (from[n - 1] != '/');
+    const rf__other_files files = {.ctx = ctx, .from = from, .to = to, .skip = name, .other_vocabulary = o->vocabulary,
+                                   .overwrite = o->overwrite, .report = o->file, .user = o->user};
+    rf_status status = rf__path(below, sizeof below, to, name, why);
+    if (!status && o->reranker)
+        status = rf_fail(why, RF_EUNSUPPORTED, "reranker: expected a folder without modules.json, got %s", from);
+    if (!status) status = rf__other_files_check(&files, why);
+    if (!status) status = convert_folder(ctx, inner, below, o, why);
+    if (!status) status = rf_sentence_copy(ctx, from, to, why);
+    return status ? status : rf__other_files_copy(&files, why);
+}
+
+rf_status rf_convert(const rf_ctx *ctx, const char *from, const char *to, const rf_convert_options *options,
+                     rf_error *why)
+{
+    if (!(ctx && from && to)) return rf__missing("rf_convert", "ctx, from, to", why);
+    rf_error local = {0};
+    rf_convert_options o;
+    char below[4096];
+    if (!why) why = &local;
+    rf_convert_defaults(&o);
+    if (rf__options_read(&o, sizeof o, RF_SIZE_TO(rf_convert_options, user), options, "rf_convert_options", why))
+        return RF_EARG;
+    const char *inner = rf__model_folder(ctx, from, below);
+    return inner == from ? convert_folder(ctx, from, to, &o, why) : convert_below(ctx, from, inner, to, &o, why);
 }

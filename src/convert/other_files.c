@@ -97,6 +97,7 @@ static rf_status one(const walk *w, const char *name, int deep)
 {
     char from[PATH];
     struct stat own, st;
+    if (w->f->skip && !strcmp(name, w->f->skip)) return RF_OK;
     const kind k = kind_of(w->f, name);
     if (k != COPIED) {
         if (w->copy && w->f->report && !is_silent(w->f, name, k)) w->f->report(w->f->user, name, left_out[k]);

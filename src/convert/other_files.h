@@ -8,6 +8,7 @@
 typedef struct rf__other_files {
     const rf_ctx *ctx;
     const char *from, *to;
+    const char *skip;                   /* a folder below `from` that is left as it is, or NULL                       */
     bool other_vocabulary;              /* the tokenizer's files are not copied: another one replaces it              */
     const rf_tokenizer *words;          /* ... which this is, when files are copied                                   */
     bool overwrite;

@@ -475,7 +475,8 @@ static rf_status check_checkpoint(const rf_ctx *ctx, const char *folder, rf_erro
 
 bool rf__config_there(const rf_ctx *ctx, const char *folder)
 {
-    char path[RF_CONFIG_PATH];
+    char path[RF_CONFIG_PATH], below[4096];
+    folder = rf__model_folder(ctx, folder, below);
     if (!rf__path(path, sizeof path, folder, RF_FILE_CONFIG, NULL) && rf__is_there(ctx, path)) return true;
     if (!rf__path(path, sizeof path, folder, RF_FILE_TF_CONFIG, NULL) && rf__is_there(ctx, path)) return true;
     return rf__bundle_index(ctx, folder, path, sizeof path);
@@ -484,9 +485,10 @@ bool rf__config_there(const rf_ctx *ctx, const char *folder)
 rf_status rf__config_root(const rf_ctx *ctx, const char *given, char path[RF_CONFIG_PATH], json_t **root, rf_error *why)
 {
     enum { MOST = 16 << 20 };
-    char *text = NULL;
+    char *text = NULL, below[4096];
     size_t bytes = 0;
     const bool folder = rf__holds_folder(ctx, given);
+    if (folder) given = rf__model_folder(ctx, given, below);
     rf_status status = folder ? check_adapter(ctx, given, why) : RF_OK;
     if (!status && folder) status = rf__path(path, RF_CONFIG_PATH, given, RF_FILE_CONFIG, why);
     char index[RF_CONFIG_PATH];

@@ -162,10 +162,11 @@ static rf_status read_all(const reading *r, int64_t start, rf__generation_config
 rf_status rf__generation_read(const rf_ctx *ctx, const char *folder, int64_t start, rf__generation_config *out,
                               rf_error *why)
 {
-    char path[RF_CONFIG_PATH], *text;
+    char path[RF_CONFIG_PATH], below[4096], *text;
     size_t size;
     json_t *root = NULL;
     rf_error own = {0};
+    folder = rf__model_folder(ctx, folder, below);
     rf_status status = rf__path(path, sizeof path, folder, RF_FILE_GENERATION, why);
     const bool there = !status && rf__is_there(ctx, path);
     if (there) status = rf__read_file(ctx, path, MOST, &text, &size, why);

@@ -266,6 +266,8 @@ rf_status rf__weights_foreign(const rf_ctx *ctx, const char *folder, rf_error *w
 
 rf_status rf__weights_file_of(const rf_ctx *ctx, const char *folder, char *path, size_t size, rf_error *why)
 {
+    char below[4096];
+    folder = rf__model_folder(ctx, folder, below);
     for (const char *const *file = rf__weight_files; *file; file++) {
         const rf_status status = rf__path(path, size, folder, *file, why);
         if (status || rf__is_there(ctx, path)) return status;

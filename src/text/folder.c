@@ -558,7 +558,8 @@ rf_status rf_tokenizer_open(const rf_ctx *ctx, const char *path, rf_tokenizer **
 {
     if (!(ctx && path && out)) return rf__missing("rf_tokenizer_open", "ctx, folder, out", why);
     rf_error own = {0};
-    rf_tokenizer_folder f = {.ctx = ctx, .path = path, .why = why ? why : &own};
+    char below[RF_PATH];
+    rf_tokenizer_folder f = {.ctx = ctx, .path = rf__model_folder(ctx, path, below), .why = why ? why : &own};
     const rf_status status = open_folder(&f, out);
     close_folder(&f);
     return status;
@@ -567,6 +568,8 @@ rf_status rf_tokenizer_open(const rf_ctx *ctx, const char *path, rf_tokenizer **
 const char *rf_tokenizer_found(const rf_ctx *ctx, const char *folder)
 {
     const rf_tokenizer_row *row = NULL;
+    char below[RF_PATH];
+    folder = rf__model_folder(ctx, folder, below);
     const char *file = file_found(ctx, folder, &row);
     if (file) return file;
     rf_error unread = {0};

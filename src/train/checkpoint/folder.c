@@ -49,7 +49,9 @@ bool rf__folder_has(const char *folder, const char *name)
 
 bool rf__holds_weights(const char *folder)
 {
+    char below[4096];
     bool holds = false;
+    folder = rf__model_folder(NULL, folder, below);
     for (const char *const *file = rf__weight_files; *file; file++) holds = holds || rf__folder_has(folder, *file);
     return holds;
 }

@@ -111,4 +111,24 @@ mkdir st/0_Transformer && (cd st && mv config.json model.safetensors vocab.txt *
 sed '0,/"path": ""/s//"path": "0_Transformer"/' st/modules.json > modules && mv modules st/modules.json
 "$program" embed -q -m st --format f32 < lines > got || fail "a model below the folder"
 same all.f32 got "a model below the folder"
+"$program" info -m st | grep -q '^  file *st/0_Transformer/model.safetensors$' || fail "info of a model below the folder"
+expect 0 '' "$program" verify st
+expect 0 '' "$program" tokenize -m st 'the old city'
+expect 0 '' "$program" fill-mask -m st 'the [MASK]'
+expect 0 '' "$program" prepare -q --text lines --model st -o prepared
+printf 'text\tpair\nthe old city\tthe city\nthe river\tof the king\n' > pairs.tsv
+expect 0 '' "$program" finetune -q --task embed --model st --train pairs.tsv --max_steps 1 -o tuned
+expect 0 '' "$program" evaluate -q -m st --dev pairs.tsv
+printf 'an old file\n' > st/0_Transformer/notes; printf 'another\n' > st/notes
+for from in st st/; do
+    rm -rf below && expect 0 '' "$program" convert -q $from below
+    for file in modules.json notes 0_Transformer/notes 0_Transformer/vocab.txt; do same st/$file below/$file; done
+    [ ! -e below/config.json ] || fail "convert wrote the model elsewhere"
+    "$program" embed -q -m below --format f32 < lines > got || fail "a model below the folder, converted"
+    same all.f32 got "a model below the folder, converted"
+done
+expect 4 'below/notes: expected a new file' "$program" convert -q st below
+expect 0 '' "$program" pretrain -q --text lines --model st --max_steps 1 --max_length 32 --tokens_per_batch 64 --eval_documents 0 -o further
+sed 's/0_Transformer/..\/st/' st/modules.json > modules && mv modules st/modules.json
+expect 4 'st/config.json: cannot open' "$program" info -m st
 done_testing
