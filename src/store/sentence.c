@@ -203,28 +203,47 @@ rf_status rf__tokenizer_limit(const rf_ctx *ctx, const char *folder, int64_t pos
     return status;
 }
 
-/* The arguments of the tokenizer: its model_max_length takes precedence over max_seq_length, and keys that could change
- * tokens are refused. */
-static rf_status tokenizer_args(const char *path, const json_t *root, const json_t **length, rf_error *why)
+/* Arguments with which sentence-transformers loads tokenizer, model and config. Those that say where files are, how fast
+ * something is, or how numbers are rounded, change nothing here. */
+static bool is_idle(const char *key)
 {
-    static const char *const names[] = {"tokenizer_args", "processor_kwargs"};
-    static const char *const idle[] = {"model_max_length", "use_fast", "local_files_only", "trust_remote_code",
-                                       "token", "revision", "cache_dir"};
-    for (size_t i = 0; i < RF_COUNT(names); i++) {
+    static const char *const idle[] = {
+        "use_fast", "local_files_only", "trust_remote_code", "token", "use_auth_token", "revision", "code_revision",
+        "cache_dir", "force_download", "resume_download", "proxies", "low_cpu_mem_usage", "device_map", "max_memory",
+        "offload_folder", "offload_state_dict", "use_safetensors", "safe_serialization", "weights_only",
+        "attn_implementation", "_attn_implementation", "torch_dtype", "dtype", "add_pooling_layer",
+        "ignore_mismatched_sizes", "output_attentions", "output_hidden_states", "return_dict", "use_cache",
+        "unpad_inputs", "use_memory_efficient_attention", "gradient_checkpointing", "hidden_dropout_prob",
+        "attention_probs_dropout_prob", "classifier_dropout", "clean_up_tokenization_spaces", "padding_side",
+    };
+    for (size_t i = 0; i < RF_COUNT(idle); i++)
+        if (!strcmp(key, idle[i])) return true;
+    return false;
+}
+
+/* The tokenizer's model_max_length takes precedence over max_seq_length; what could change tokens or numbers is
+ * refused. */
+static rf_status loading_args(const char *path, const json_t *root, const json_t **length, rf_error *why)
+{
+    static const struct { const char *name, *file; } rows[] = {
+        {"tokenizer_args", RF_FILE_TOKENIZER_CONFIG}, {"processor_kwargs", RF_FILE_TOKENIZER_CONFIG},
+        {"model_args", RF_FILE_CONFIG}, {"model_kwargs", RF_FILE_CONFIG},
+        {"config_args", RF_FILE_CONFIG}, {"config_kwargs", RF_FILE_CONFIG},
+    };
+    for (size_t i = 0; i < RF_COUNT(rows); i++) {
+        const bool tokenizes = !strcmp(rows[i].file, RF_FILE_TOKENIZER_CONFIG);
         const char *key;
-        json_t *value, *args = json_object_get(root, names[i]);
+        json_t *value, *args = json_object_get(root, rows[i].name);
         if (args && !json_is_null(args) && !json_is_object(args))
             return rf_fail(why, RF_EDATA, "%.200s: %s: expected an object, got another value; leave it out", path,
-                           names[i]);
+                           rows[i].name);
         json_object_foreach(args, key, value) {
-            size_t k = 0;
-            while (k < RF_COUNT(idle) && strcmp(key, idle[k])) k++;
-            if (k == RF_COUNT(idle))
-                return rf_fail(why, RF_EUNSUPPORTED,
-                               "%.200s: %s.%s: expected model_max_length alone, got a key that is not supported; set "
-                               "it in %s instead",
-                               path, names[i], rf__printable(key).text, RF_FILE_TOKENIZER_CONFIG);
-            if (!k && !json_is_null(value)) *length = value;
+            const bool limit = tokenizes && !strcmp(key, "model_max_length");
+            if (limit && !json_is_null(value)) *length = value;
+            if (!limit && !json_is_null(value) && !is_idle(key))
+                return rf_fail(why, RF_EUNSUPPORTED, "%.200s: %s.%s: expected arguments that change neither tokens nor "
+                               "numbers, got one that may; set it in %s instead", path, rows[i].name,
+                               rf__printable(key).text, rows[i].file);
         }
     }
     return RF_OK;
@@ -249,7 +268,7 @@ rf_status rf__cross_encoder_limit(const rf_ctx *ctx, const char *folder, int64_t
     json_t *root;
     rf_status status = load_transformer(ctx, folder, "", path, &root, why);
     const json_t *length = json_object_get(root, "max_seq_length"), *ways = json_object_get(root, "processing_kwargs");
-    if (!status) status = tokenizer_args(path, root, &length, why);
+    if (!status) status = loading_args(path, root, &length, why);
     if (!status && json_object_size(ways))
         status = rf_fail(why, RF_EUNSUPPORTED, "%.200s: processing_kwargs: expected {}, got another value: texts are "
                          "read as the tokenizer's own settings say; remove it", path);
@@ -277,7 +296,7 @@ static rf_status read_transformer(const char *folder, const char *below, rf_sent
     status = rf__folder_keys_all(RF_KEYS_SENTENCE, path, root, why);
     if (status) return json_decref(root), status;
     const json_t *length = json_object_get(root, "max_seq_length");
-    status = tokenizer_args(path, root, &length, why);
+    status = loading_args(path, root, &length, why);
     if (status || !length || json_is_null(length)) {
         if (!status) status = tokenizer_length(folder, below, s, why);
         length = NULL;

@@ -20,7 +20,10 @@ refused sentence_bert_config.json '{"module_output_name": "sentence_embedding"}'
 refused sentence_bert_config.json '{"modality_config": {"text": {"method": "forward", "method_output_name": "pooler_output"}}}' 'modality_config: expected'
 refused sentence_bert_config.json '{"processing_kwargs": {"text": {"max_length": 4}}}' 'processing_kwargs: expected'
 refused sentence_bert_config.json '{"query_length": 4}' 'query_length: expected null, got 4'
-refused sentence_bert_config.json '{"config_args": {"num_hidden_layers": 1}}' 'config_args: expected'
+refused sentence_bert_config.json '{"config_args": {"num_hidden_layers": 1}}' 'broken/sentence_bert_config.json: config_args.num_hidden_layers: expected arguments .*; set it in config.json'
+refused sentence_bert_config.json '{"model_kwargs": {"load_in_8bit": true}}' 'model_kwargs.load_in_8bit: expected'
+refused sentence_bert_config.json '{"tokenizer_args": {"do_lower_case": true}}' 'tokenizer_args.do_lower_case: expected .*; set it in tokenizer_config.json'
+refused sentence_bert_config.json '{"model_args": []}' 'model_args: expected an object'
 refused sentence_bert_config.json '{"max_seq_lenght": 4}' 'unknown key max_seq_lenght; did you mean max_seq_length?'
 refused 1_Pooling/config.json '{"pooling_mod": "cls"}' 'broken/1_Pooling/config.json: unknown key pooling_mod; did you mean pooling_mode?'
 refused 2_Normalize/config.json '{"module_input_name": "token_embeddings"}' 'broken/2_Normalize/config.json: module_input_name: expected "sentence_embedding"'
@@ -46,6 +49,12 @@ for key in '"model_max_length": 20' '"padding_side": "left"' '"model_input_names
 fresh && printf '{"max_seq_length": 30, "transformer_task": "feature-extraction", "modality_config": {"text": {"method": "forward", "method_output_name": "last_hidden_state"}}, "module_output_name": "token_embeddings", "unpad_inputs": null}' > m/sentence_bert_config.json
 printf '{"module_input_name": "sentence_embedding", "module_output_name": "sentence_embedding"}' > m/2_Normalize/config.json
 expect 0 '' "$program" embed -q -m m -o v.npy text
+
+# Arguments of loading that change no number.
+expect 0 '' "$program" embed -q -m m -f f32 -o all.f32 text
+printf '{"max_seq_length": 30, "model_args": {"safe_serialization": true, "torch_dtype": "float32", "attn_implementation": "sdpa"}, "tokenizer_args": {"use_fast": true}, "config_args": {"trust_remote_code": false, "num_labels": null}}' > m/sentence_bert_config.json
+expect 0 '' "$program" embed -q -m m -f f32 -o with.f32 text
+same all.f32 with.f32 "arguments of loading"
 
 # The limit: a file of an older name, the tokenizer's older key, of a folder below, too.
 fresh && mv m/sentence_bert_config.json m/sentence_distilbert_config.json && sed -i 's/"max_seq_length": 30/"max_seq_length": 7/' m/sentence_distilbert_config.json
