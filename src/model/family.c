@@ -45,7 +45,9 @@ const char *rf__family_bare(const rf_family *f, const char *name)
 
 rf_status rf__family_allows(const rf_family *f, const rf_position *p, rf_error *why)
 {
-    if (f->config.any_position || !strcmp(f->config.position, p->name)) return RF_OK;
+    const char *const *other = f->config.positions;
+    while (other && *other && strcmp(*other, p->name)) other++;
+    if (f->config.any_position || !strcmp(f->config.position, p->name) || (other && *other)) return RF_OK;
     return rf_fail(why, RF_EUNSUPPORTED, "config.json: position_embedding_type: expected \"%s\" for a %s, got \"%s\"; "
                    "model_type %s accepts all that `roformer positions` lists", f->config.position, f->config.title,
                    p->name, families[0]->config.model_type);

@@ -77,6 +77,7 @@ typedef struct rf_family_config {
     void (*write)(const rf_config *c, json_t **more);
     const rf_class_row *class;           /* the first class of a head is the one that is written                     */
     const char *position;       /* position_embedding_type if config.json names none                                  */
+    const char *const *positions;       /* others that it may name, NULL at the end; NULL: none                       */
     bool by_kind;               /* two kinds of layers, by rf__config_local, with rope_parameters of their own;       */
     rf_rope_layers flat;        /* ... those that a rope_scaling in place of them is of                               */
     bool any_position;          /* accepts every position encoding, not only `position`                               */

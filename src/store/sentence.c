@@ -203,8 +203,8 @@ rf_status rf__tokenizer_limit(const rf_ctx *ctx, const char *folder, int64_t pos
     return status;
 }
 
-/* Arguments with which sentence-transformers loads tokenizer, model and config. Those that say where files are, how fast
- * something is, or how numbers are rounded, change nothing here. */
+/* Arguments with which sentence-transformers loads tokenizer, model and config. Those that say where files are, how
+ * fast something is, or how numbers are rounded, change nothing here. */
 static bool is_idle(const char *key)
 {
     static const char *const idle[] = {

@@ -145,6 +145,10 @@ static double score(const rf_config *c, double *const w[], const struct projecte
                                            : sin(row * pow(c->sinusoidal_base, -(double)i / D)));
         return inner(q, key) / root;
     }
+    if (is(c, "relative_key") || is(c, "relative_key_query")) {
+        const double *a = w[0] + (m - n + c->max_position_embeddings - 1) * D;
+        return plain + (inner(q, a) + (is(c, "relative_key") ? 0 : inner(k, a))) / root;
+    }
     if (is(c, "tupe")) {
         const double words = inner(q, k) / sqrt(2.0 * D);
         if (m == 0) return words + theta_1[h];
@@ -206,6 +210,8 @@ static const char *const cases[] = {
     "\"position_embedding_type\":\"shaw\",\"max_relative_position\":4",
     "\"position_embedding_type\":\"shaw\",\"max_relative_position\":30",
     "\"position_embedding_type\":\"nezha\",\"max_relative_position\":4",
+    "\"position_embedding_type\":\"relative_key\",\"max_position_embeddings\":15",
+    "\"position_embedding_type\":\"relative_key_query\",\"max_position_embeddings\":13",
     "\"position_embedding_type\":\"transformer_xl\"",
     "\"position_embedding_type\":\"transformer_xl\",\"clamp_len\":5",
     "\"position_embedding_type\":\"xlnet\"",
@@ -330,7 +336,8 @@ static void kept_tables_are_the_same(void **state)
             for (size_t p = 0; p < l.n; p++) memcpy(session.value[p], l.value[p], l.count[p] * sizeof(float));
             for (size_t n = 0; n < RF_COUNT(length); n++) {
                 const int32_t T = length[n], ends[2] = {0, T};
-                if (is(&c, "tupe") && T > c.max_position_embeddings) continue;
+                const bool ends_there = is(&c, "tupe") || is(&c, "relative_key") || is(&c, "relative_key_query");
+                if (ends_there && T > c.max_position_embeddings) continue;
                 const rf_batch b = {.N = T, .B = 1, .id = id, .type = types, .start = ends};
                 const rf_tensor *made = attend(&l, x, NULL, &b, &spec), *kept = attend(&session, x, NULL, &b, &spec);
                 assert_memory_equal(made->f32, kept->f32, (size_t)(T * C) * sizeof(float));

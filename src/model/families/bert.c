@@ -45,6 +45,7 @@ const rf_family rf__family_bert = {
                .key = keys,
                .class = classes,
                .position = "absolute",
+               .positions = rf__positions_bert,
                .vectors = true,
                .one_width = true},
     .prefix = "bert.",

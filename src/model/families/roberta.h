@@ -32,6 +32,7 @@ static const rf_spelling spelling[] = {
 static const rf_silent silent[] = {
     {"embeddings.position_ids", NULL},
     {"embeddings.token_type_ids", NULL},
+    {"embeddings.position_embeddings.weight", NULL},        /* with relative positions, the classes do not use them   */
     {"lm_head.decoder.weight", "tie_word_embeddings"},
     {"lm_head.decoder.bias", NULL},
     {0},
@@ -47,7 +48,7 @@ static const rf_silent silent[] = {
 
 #define RF_ROBERTA(name_, type, title_)                                                                                \
     .config = {.name = name_, .model_type = type, .title = title_, .key = keys, .class = classes,                      \
-               .position = "absolute", .one_width = true},                                                             \
+               .position = "absolute", .positions = rf__positions_bert, .one_width = true},                            \
     .prefix = "roberta.", .embedding = embedding, .layer = rf__rows_bert_layer, .head = heads, .spelling = spelling,   \
     .silent = silent, .norm = RF_NORM_LAYER, .footprint = rf__bert_footprint, RF_BERT_LAYER
 

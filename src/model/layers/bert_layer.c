@@ -203,9 +203,12 @@ const rf_family_row rf__rows_dense_labels[] = {DENSE, RF_BERT_CLASSIFIER("KC", "
 const rf_family_row rf__rows_dense_choice[] = {DENSE, RF_BERT_CLASSIFIER("1C", "1"), {{0}, 0}};
 #undef DENSE
 
+const char *const rf__positions_bert[] = {"relative_key", "relative_key_query", NULL};
+
 const rf_silent rf__silent_bert[] = {
     {"embeddings.position_ids", NULL},
     {"embeddings.token_type_ids", NULL},
+    {"embeddings.position_embeddings.weight", NULL},        /* with relative positions, the classes do not use them   */
     {"cls.predictions.decoder.weight", "tie_word_embeddings"},
     {"cls.predictions.decoder.bias", NULL},
     {0},

@@ -110,6 +110,7 @@ rf_footprint rf__gated_footprint(const rf_config *c, bool bf16);
 extern const rf_family_row rf__rows_bert_layer[], rf__rows_bert_embedding[], rf__rows_pooled[],
     rf__rows_pooled_choice[], rf__rows_dense_labels[], rf__rows_dense_choice[];
 extern const rf_silent rf__silent_bert[];
+extern const char *const rf__positions_bert[];          /* relative ones of transformers 4, instead of learned ones   */
 
 /* The part of a family's row that depends on such layers. */
 #define RF_BERT_LAYER RF_BERT_LAYER_OF(rf__bert_embed)

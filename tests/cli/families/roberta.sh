@@ -69,4 +69,17 @@ sed 's/,"offsets.*//' prefixed > prefixed_ids && sed 's/,"offsets.*//' out > bla
 cmp -s prefixed_ids blank_ids || fail "add_prefix_space of the settings is not followed: $(cat prefixed)"
 echo '{"tokenizer_class":"RobertaTokenizer"}' > pairs/tokenizer_config.json
 expect 0 '' "$program" tokenize -m pairs 'a'
+# Relative positions of transformers 4: its learned ones, which are in the file, too, are not used.
+for model in relative_key_model relative_key_query_model relative_key_causal_model relative_key_roberta_model; do
+    rm -rf written small
+    expect 0 'read back and compared' "$program" convert "$repository/tests/golden/relative/$model" written
+    [ ! -s out ] || ! grep -q 'position_embeddings.*->' out || fail "$model: the table that is not used was written"
+    "$program" info -m written --json > out || fail "$model"
+    holds out '"name": "relative_key'
+    holds out '"ignored": "nothing"'
+    grep -o '"position_embedding_type": "[a-z_]*"' "$repository/tests/golden/relative/$model/config.json" > expected
+    holds written/config.json "$(cat expected)"
+    expect 0 '' "$program" convert -q --dtype int8 written small
+    "$program" info -m small --json > out || fail "$model, int8"
+done
 done_testing

@@ -45,7 +45,7 @@ yes river | head -n 40 | tr '\n' ' ' > long.txt
 printf '{"max_seq_length": 33}' > vectors/sentence_roberta_config.json
 note='max_seq_length is 33, but the model has 32 positions: texts are cut to 32 tokens'
 expect 0 "$note" "$program" embed -m vectors -f f32 -o above.f32 long.txt
-expect 0 "$note" "$program" similarity -m vectors 'the river' 'the sea'
+expect 0 "$note" "$program" similarity -m vectors long.txt
 printf 'text\tpair\tscore\nthe river\tthe sea\t1\nthe sea\tthe city\t0\n' > scored.tsv
 expect 0 "$note" "$program" evaluate -m vectors --dev scored.tsv
 expect 0 '' "$program" evaluate -m vectors --dev scored.tsv --max_length 30
