@@ -184,7 +184,8 @@ const char *rf_utf8_advice(const char *text, size_t bytes);
 /* The text of the ids. Ids outside the vocabulary are skipped, and with skip_special also special tokens. `clean_up`
  * applies the replacements of transformers' clean_up_tokenization_spaces. WordPiece tokens are joined as in
  * transformers 5. The text ends with a zero byte, which *bytes (bytes may be NULL) does not count. It is freed with
- * rf_text_free. NULL: out of memory, or `t` or `id` is NULL.
+ * rf_text_free. NULL: out of memory, `t` or `id` is NULL, or a regular expression in the decoder of a tokenizer.json
+ * needs too many steps for this text.
  *
  * The text of n tokens is a prefix of the text of n + 1 tokens, except that a final U+FFFD may be completed by the next
  * token. */

@@ -137,6 +137,28 @@ static void exploding_patterns_are_stopped(void **state)
     }
 }
 
+/* The same in a decoder, where nothing is decoded. */
+static void exploding_decoders_are_stopped(void **state)
+{
+    rf_tokenizer *t = NULL;
+    rf_error why = {0};
+    int32_t id[101];
+    json_t *file = json_pack("{s:s, s:{s:s, s:[{s:s}, {s:s, s:{s:s}, s:s}]}, s:[], s:{s:s, s:s, s:[], s:{s:i, s:i, "
+                             "s:i}}}", "version", "1.0", "decoder", "type", "Sequence", "decoders", "type", "Fuse",
+                             "type", "Replace", "pattern", "Regex", "(a|aa)+c", "content", "", "added_tokens", "model",
+                             "type", "BPE", "unk_token", "<unk>", "merges", "vocab", "<unk>", 0, "a", 1, "bc", 2);
+    (void)state;
+    assert_non_null(file);
+    if (open_with(file, &t, &why)) fail_msg("%s", why.text);
+    for (size_t i = 0; i < RF_COUNT(id); i++) id[i] = i < 100 ? 1 : 2;
+    assert_null(rf_decode(t, id, RF_COUNT(id), 0, 0, NULL));
+    char *text = rf_decode(t, id + 97, 4, 0, 0, NULL);
+    assert_string_equal(text, "aaabc");
+    rf_text_free(t, text);
+    rf_tokenizer_free(t);
+    json_decref(file);
+}
+
 static void *encode_often(void *user)
 {
     rf_encoding e;
@@ -170,6 +192,7 @@ int main(void)
         cmocka_unit_test(as_tokenizers_has_it),
         cmocka_unit_test(wrong_patterns_have_a_reason),
         cmocka_unit_test(exploding_patterns_are_stopped),
+        cmocka_unit_test(exploding_decoders_are_stopped),
         cmocka_unit_test(threads_share_a_pattern),
     };
     return cmocka_run_group_tests_name("text/pipeline", tests, setup, teardown);

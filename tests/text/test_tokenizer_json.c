@@ -279,7 +279,10 @@ static void refused_by_name(void **state)
         {"llama", "\"stop\":0", "\"stop\":-1", "decoder: Strip: stop", RF_EUNSUPPORTED},
         {"llama", "\"start\":1", "\"start\":-1", "decoder: Strip: start", RF_EUNSUPPORTED},
         {"llama", "{\"type\":\"Replace\",\"pattern\":{\"String\":\"\xE2\x96\x81\"}",
-         "{\"type\":\"Replace\",\"pattern\":{\"Regex\":\"\xE2\x96\x81\"}",
+         "{\"type\":\"Replace\",\"pattern\":{\"Regex\":\"(\xE2\x96\x81\"}",
+         "decoder: Replace: Regex", RF_EDATA},
+        {"llama", "{\"type\":\"Replace\",\"pattern\":{\"String\":\"\xE2\x96\x81\"}",
+         "{\"type\":\"Replace\",\"pattern\":{\"Text\":\"\xE2\x96\x81\"}",
          "decoder: Replace: pattern", RF_EUNSUPPORTED},
         {"t5", "\"type\":\"Unigram\"", "\"type\":\"WordLevel\"", "model.vocab: expected an object", RF_EDATA},
     };

@@ -36,6 +36,10 @@ DECODERS = {
     "nested": {"type": "Sequence", "decoders": [{"type": "Sequence", "decoders": [{"type": "Fuse"}]}, {"type": "Replace", "pattern": {"String": META}, "content": "-"}]},
     "fallback": {"type": "ByteFallback"},
     "replace": {"type": "Replace", "pattern": {"String": "th"}, "content": "é" + META},
+    "regex": {"type": "Replace", "pattern": {"Regex": "[aeiou]+|^\\s"}, "content": "-"},
+    "regex_empty": {"type": "Replace", "pattern": {"Regex": "x*"}, "content": "."},
+    "regex_ends": {"type": "Sequence", "decoders": [{"type": "Fuse"}, {"type": "Replace", "pattern": {"Regex": "(?<=t)h|\\b|$"}, "content": "|"}]},
+    "string_empty": {"type": "Replace", "pattern": {"String": ""}, "content": "'"},
     "fuse": {"type": "Fuse"},
     "nothing": {"type": "Sequence", "decoders": []},
 }

@@ -1,11 +1,12 @@
 /* piece_decoder.c — tokens to text as the decoder of a tokenizer.json says.
  *
- *     tokens -> Replace, Strip, Metaspace, WordPiece, BPEDecoder, CTC: each string by itself
+ *     tokens -> Replace (a text, or what a regular expression matches), Strip, Metaspace, WordPiece, BPEDecoder, CTC:
+ *               each string by itself
  *            -> ByteFallback: a run of <0x41> ... becomes one string; Fuse, ByteLevel: all strings become one
  *            -> text: the strings in order; without a decoder, with blanks between them
  *
  * The steps are those of Hugging Face's tokenizers 0.23 (tools/golden/golden_decoder.py). */
-#include <stdlib.h>
+#include <stdio.h>
 
 #include "byte_level.h"
 #include "piece_decoder.h"
@@ -57,6 +58,32 @@ static bool replace(const rf__decoder_step *s, const rf__piece_list *in, rf__pie
         const char *text = string_at(in, i, &size);
         good = put_replaced(out, text, size, s->from, s->first && !i ? "" : s->to) && end_string(out);
     }
+    return good;
+}
+
+static bool put_matched(rf__regex_scan *scan, rf__piece_list *out, const char *text, size_t size, const char *to)
+{
+    size_t kept = 0, begin, end;
+    int found;
+    if (!size) return true;
+    rf__regex_scan_text(scan, text, size);
+    while ((found = rf__regex_next(scan, &begin, &end, NULL)) > 0) {
+        if (!append(out, text + kept, begin - kept) || !append(out, to, strlen(to))) return false;
+        kept = end;
+    }
+    return !found && append(out, text + kept, size - kept);
+}
+
+static bool replace_regex(const rf__decoder_step *s, const rf__piece_list *in, rf__piece_list *out)
+{
+    rf__regex_scan scan;
+    bool good = rf__regex_scan_begin(&scan, s->regex);
+    if (!good) return false;
+    for (size_t i = 0, size; i < in->n && good; i++) {
+        const char *text = string_at(in, i, &size);
+        good = put_matched(&scan, out, text, size, s->to) && end_string(out);
+    }
+    rf__regex_scan_end(&scan);
     return good;
 }
 
@@ -268,16 +295,22 @@ static rf_status unsupported(const char *path, const char *part, const char *exp
                    got ? rf__printable(got).text : "another value");
 }
 
-/* Readers of the members of a step, into what becomes its `from` and `to`. */
-typedef struct members { const char *from, *to; } members;
+/* Readers of the members of a step, into what becomes its `from` and `to`, and its regular expression. */
+typedef struct members { const char *from, *to; const json_t *regex; } members;
 
+/* An empty String is an empty Regex. */
 static rf_status read_replace(rf__decoder_step *s, const json_t *x, members *m, const char *path, rf_error *why)
 {
-    (void)s;
-    m->from = json_string_value(json_object_get(json_object_get(x, "pattern"), "String"));
+    const json_t *pattern = json_object_get(x, "pattern"), *regex = json_object_get(pattern, "Regex");
+    const json_t *text = json_object_get(pattern, "String");
     m->to = json_string_value(json_object_get(x, "content"));
-    if (!m->from || !*m->from) return unsupported(path, "Replace: pattern", "a String", NULL, why);
-    return m->to ? RF_OK : unsupported(path, "Replace: content", "a string", NULL, why);
+    if (!m->to) return unsupported(path, "Replace: content", "a string", NULL, why);
+    if (!json_is_string(regex ? regex : text))
+        return unsupported(path, "Replace: pattern", "a String or a Regex", NULL, why);
+    if (!regex && json_string_length(text)) return m->from = json_string_value(text), RF_OK;
+    m->regex = regex ? regex : text;
+    s->go = replace_regex;
+    return RF_OK;
 }
 
 static rf_status read_strip(rf__decoder_step *s, const json_t *x, members *m, const char *path, rf_error *why)
@@ -345,16 +378,23 @@ static rf_status read_step(rf__piece_decoder *d, const json_t *x, const char *pa
 {
     const char *name = json_string_value(json_object_get(x, "type"));
     const struct step_type *type = find_step(name);
-    members m = {"", ""};
+    members m = {"", "", NULL};
     if (d->steps == RF_DECODER_STEPS) return unsupported(path, "Sequence", "at most 32 steps", "more", why);
     if (!type)
         return unsupported(path, "type", "ByteLevel, Metaspace, WordPiece, BPEDecoder, CTC, Replace, Strip, "
                            "ByteFallback, Fuse or a Sequence of them", name, why);
     rf__decoder_step *s = &d->step[d->steps];
     s->go = type->go;
-    const rf_status status = type->read ? type->read(s, x, &m, path, why) : RF_OK;
+    rf_status status = type->read ? type->read(s, x, &m, path, why) : RF_OK;
     if (status) return status;
     d->steps++;
+    if (m.regex) {
+        char where[RF_PATH + 64];
+        snprintf(where, sizeof where, "%s: decoder: Replace", path);
+        status = rf__regex_compile(&s->regex, d->ctx, json_string_value(m.regex), json_string_length(m.regex), where,
+                                   why);
+        if (status) return status;
+    }
     s->from = rf__strdup(d->ctx, m.from);
     s->to = rf__strdup(d->ctx, m.to);
     return s->from && s->to ? RF_OK : rf_fail(why, RF_ENOMEM, "%s: out of memory for its decoder", path);
@@ -382,6 +422,10 @@ rf_status rf__piece_decoder_read(rf__piece_decoder *d, const rf_ctx *ctx, const 
 
 void rf__piece_decoder_clear(rf__piece_decoder *d)
 {
-    for (size_t i = 0; i < d->steps; i++) rf__free(d->ctx, d->step[i].from), rf__free(d->ctx, d->step[i].to);
+    for (size_t i = 0; i < d->steps; i++) {
+        rf__free(d->ctx, d->step[i].from);
+        rf__free(d->ctx, d->step[i].to);
+        rf__regex_free(d->step[i].regex, d->ctx);
+    }
     d->steps = 0;
 }

@@ -2,6 +2,7 @@
 #ifndef RF_TEXT_PIECE_DECODER_H
 #define RF_TEXT_PIECE_DECODER_H
 
+#include "text/pipeline/regex.h"
 #include "text/tokenizer.h"
 
 enum { RF_DECODER_STEPS = 32 };
@@ -14,6 +15,7 @@ struct rf__decoder_step {
     rf__decoder_do *go;
     char *from, *to;                    /* of Replace; `from` is also the character of Strip and Metaspace, the prefix
                                            of WordPiece, the suffix of BPEDecoder; CTC: padding and delimiter         */
+    rf__regex *regex;                   /* of Replace; NULL: its pattern is a text                                    */
     int64_t most, last;                 /* of Strip: how many leading and trailing characters are removed             */
     bool cleans;                        /* blanks before punctuation are removed                                      */
     bool first;                         /* Metaspace: a blank of the first token is removed                           */
@@ -32,7 +34,7 @@ rf_status rf__piece_decoder_read(rf__piece_decoder *d, const rf_ctx *ctx, const 
                                  rf_error *why);
 void rf__piece_decoder_clear(rf__piece_decoder *d);
 
-/* The text of tokens, for a row's `decode`; NULL: no memory. */
+/* The text of tokens, for a row's `decode`; NULL: no memory, or a regular expression exceeded its limits. */
 char *rf__piece_decoder_run(const rf__piece_decoder *d, const rf_tokenizer *t, const int32_t id[], size_t n, bool skip,
                             size_t *size);
 
