@@ -149,11 +149,11 @@ static const rf_added *next_added(const rf_tokenizer *t, const char *text, size_
 }
 
 bool rf__put_added(const rf_tokenizer *t, rf_encoding *e, const rf_added *a, size_t first, const char *text,
-                   size_t from, size_t to)
+                   size_t from, size_t to, const char *name, size_t size)
 {
     uint32_t begin = (uint32_t)from, end = (uint32_t)to;
     if (!rf__reserve_tokens(e, 1)) return false;
-    if (t->trims) rf__trim_offsets(t, text, text + from, to - from, e->n == first, &begin, &end);
+    if (t->trims) rf__trim_offsets(t, text, name, size, e->n == first, &begin, &end);
     rf__put_token(e, a->id, begin, end, false);
     return true;
 }
@@ -170,7 +170,7 @@ static bool encode_between(const rf_tokenizer *t, rf_encoding *e, rf_passage p, 
         p.from = at;
         p.to = from;
         if (from > at && !t->row->encode(t, e, &p, own)) return false;
-        if (a && !rf__put_added(t, e, a, p.first, p.text, from, to)) return false;
+        if (a && !rf__put_added(t, e, a, p.first, p.text, from, to, p.text + from, to - from)) return false;
         at = to;
     }
     return true;
@@ -195,7 +195,7 @@ static bool encode_text(const job *j, rf_encoding *e, const char *text, size_t s
         const rf_added *a = plain ? NULL : next_added(t, text, 0, at, size, false, &from, &to);
         const rf_passage p = {text, at, from, size, plain, j->sample, j->why, first};
         if (from > at && !encode_between(t, e, p, s->own)) return false;
-        if (a && !rf__put_added(t, e, a, first, text, from, to)) return false;
+        if (a && !rf__put_added(t, e, a, first, text, from, to, text + from, to - from)) return false;
         at = to;
     }
     return true;

@@ -294,9 +294,10 @@ void rf__added_extend(const rf_added *a, const char *text, size_t low, size_t en
 void rf__trim_offsets(const rf_tokenizer *t, const char *text, const char *name, size_t size, bool first,
                       uint32_t *from, uint32_t *to);
 
-/* An added token at bytes [from, to) of the text; token `first` is the text's first one.  False: no memory. */
+/* An added token at bytes [from, to) of the text, where `name` was found, with the blanks that it absorbed, after
+ * normalization; token `first` is the text's first one.  False: no memory. */
 bool rf__put_added(const rf_tokenizer *t, rf_encoding *e, const rf_added *a, size_t first, const char *text,
-                   size_t from, size_t to);
+                   size_t from, size_t to, const char *name, size_t size);
 
 static inline void rf__put_token(rf_encoding *e, int32_t id, uint32_t start, uint32_t end, bool added)
 {

@@ -5,7 +5,7 @@ Face's tokenizers makes of lines.
     pip install tokenizers==0.23.3
     python3 tools/golden/golden_pipelines.py tests/golden/pipelines
 
-Pipelines are drawn as in tools/check/random_pipelines.py, until each component occurs twice."""
+Pipelines are drawn as in tools/check/random_pipelines.py, until each component occurs twice; those of `rare` show what random ones rarely do."""
 import collections
 import json
 import os
@@ -33,6 +33,26 @@ def case(t, text, pair, plain):
     return {"text": text, "pair": pair, "plain": plain, "tokens": pipelines.in_bytes(text, pair, e), "decoded": back}
 
 
+def rare():
+    """Files and lines."""
+    whole = {"version": "1.0", "truncation": None, "padding": None, "normalizer": None, "pre_tokenizer": None, "post_processor": None, "decoder": None, "added_tokens": []}
+    trim = {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True}
+    letters = {"type": "WordLevel", "unk_token": "[UNK]", "vocab": {"[UNK]": 0, "a": 1, "t": 2, "xyt": 3, "axyt": 4}}
+    stop = {"id": 9, "content": "stop", "single_word": False, "lstrip": True, "rstrip": True, "normalized": True, "special": False}
+    replace = lambda pattern, to: {"type": "Replace", "pattern": pattern, "content": to}
+    # the blanks that an added token absorbs are those of the normalized text, in which trim_offsets counts them
+    for normalizer in ({"type": "BertNormalizer", "clean_text": False, "handle_chinese_chars": True, "strip_accents": False, "lowercase": True},
+                       replace({"String": pipelines.META}, " "), replace({"Regex": " {2,}"}, " ")):
+        yield dict(whole, normalizer=normalizer, post_processor=trim, model=letters, added_tokens=[stop]), [
+            "stop世", "世stop世a", "stop▁", "a▁▁stop▁▁a", "stop  ", "  stop   stop", "a stop a", " stop"]
+    # scores of 15 digits, whose sums decide between two segmentations
+    yield dict(whole, model={"type": "Unigram", "unk_id": 0, "byte_fallback": False, "vocab": [
+        ["[UNK]", 0.0], [" ", -3.0], ["!", -9.62740767820605], ["?", -3.0], ["..", -3.0], [".", -5.188402463294327]]}), [" !?...", "!?...", " !...", "..."]
+    # a match of nothing
+    for pattern in ("^", "$", "(?=t)", "a*", "", "\\b"):
+        yield dict(whole, normalizer=replace({"Regex": pattern}, "xy"), model=letters), ["t", "at", "ta", "a", "", "tt", "a t"]
+
+
 def main(folder):
     r, count, files = random.Random(11), collections.Counter(), []
     for _ in range(2000):
@@ -48,6 +68,9 @@ def main(folder):
             continue
         count.update(pipelines.names(file))
         files.append({"file": file, "cases": cases})
+    for file, lines in rare():
+        t = Tokenizer.from_str(json.dumps(file))
+        files.append({"file": file, "cases": [case(t, x, None, False) for x in lines]})
     os.makedirs(folder, exist_ok=True)
     golden.write_json(os.path.join(folder, "pipelines.json"), {"tokenizers": tokenizers.__version__, "files": files}, ensure_ascii=False)
     print(len(files), "pipelines:", dict(count))

@@ -87,7 +87,7 @@ static double score_of(const json_t *x)
     uint64_t digits = 0;
     int n = 0;
     if (size < 1e-4 || size >= 1e15) return exact;
-    for (int most = 16; most <= 17; most++) {
+    for (int most = 15; most <= 17; most++) {                               /* as few as the file has         */
         snprintf(text, sizeof text, "%.*e", most - 1, size);
         if (strtod(text, NULL) == size) break;
     }

@@ -97,7 +97,7 @@ bool rf__hf_encode(const rf_tokenizer *any, rf_encoding *e, const rf_passage *p,
             good = t->level ? rf__level_encode(t, e, w, p, &s, at, from) : put_part(t, e, w, p, at, from);
         if (a && good)
             good = rf__put_added(&t->base, e, a, p->first, p->text, rf__source_begin(&s, from),
-                                 rf__source_end(&s, to - 1));
+                                 rf__source_end(&s, to - 1), s.at + from, to - from);
     }
     return good;
 }
