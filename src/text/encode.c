@@ -117,13 +117,14 @@ static const rf_added *added_at(const rf_tokenizer *t, const char *text, size_t 
     return best;
 }
 
-/* The first added token in [at, end), which is a part of the passage [begin, end): its position, including the white
- * space that it absorbs.  NULL: none, then *from and *to are `end`. */
+/* The first added token of a text or passage [begin, end): its position, including the white space from byte `at` on
+ * that it absorbs.  The search begins at byte *seek, which becomes the end of what matched: as in tokenizers, white
+ * space that a token absorbed may belong to the next one, too.  NULL: none, then *from and *to are `end`. */
 static const rf_added *next_added(const rf_tokenizer *t, const char *text, size_t begin, size_t at, size_t end,
-                                  bool normalized, size_t *from, size_t *to)
+                                  bool normalized, size_t *seek, size_t *from, size_t *to)
 {
     const unsigned char *p = (const unsigned char *)text;
-    for (size_t i = at, next; i < end; i = next) {
+    for (size_t i = *seek, next; i < end; i = next) {
         next = i + 1;
         if (normalized) {
             if ((p[i] & 0xC0) == 0x80) continue;
@@ -141,6 +142,7 @@ static const rf_added *next_added(const rf_tokenizer *t, const char *text, size_
         *from = i;
         *to = next = i + bytes;                                    /* a token that does not fit is passed over       */
         if (!rf__added_fits(a, text, begin, end, *from, *to)) continue;
+        *seek = *to;
         rf__added_extend(a, text, at, end, from, to);
         return a;
     }
@@ -164,9 +166,10 @@ static bool encode_between(const rf_tokenizer *t, rf_encoding *e, rf_passage p, 
 {
     const size_t begin = p.from, end = p.to;
     if (!t->normalized || t->normalizes || p.plain) return t->row->encode(t, e, &p, own);
-    for (size_t at = p.from; at < end;) {
+    for (size_t at = begin, seek = begin; at < end || seek < end;) {
         size_t from = end, to = end;
-        const rf_added *a = next_added(t, p.text, begin, at, end, true, &from, &to);
+        const rf_added *a = next_added(t, p.text, begin, at, end, true, &seek, &from, &to);
+        if (!a) seek = end;
         p.from = at;
         p.to = from;
         if (from > at && !t->row->encode(t, e, &p, own)) return false;
@@ -190,9 +193,10 @@ static bool encode_text(const job *j, rf_encoding *e, const char *text, size_t s
     scratch *s = e->scratch;
     const bool plain = j->flags & RF_ENCODE_NO_SPECIALS;
     const size_t first = e->n;
-    for (size_t at = 0; at < size;) {
+    for (size_t at = 0, seek = 0; at < size || seek < size;) {
         size_t from = size, to = size;
-        const rf_added *a = plain ? NULL : next_added(t, text, 0, at, size, false, &from, &to);
+        const rf_added *a = plain ? NULL : next_added(t, text, 0, at, size, false, &seek, &from, &to);
+        if (!a) seek = size;
         const rf_passage p = {text, at, from, size, plain, j->sample, j->why, first};
         if (from > at && !encode_between(t, e, p, s->own)) return false;
         if (a && !rf__put_added(t, e, a, first, text, from, to, text + from, to - from)) return false;

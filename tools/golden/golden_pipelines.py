@@ -45,6 +45,11 @@ def rare():
                        replace({"String": pipelines.META}, " "), replace({"Regex": " {2,}"}, " ")):
         yield dict(whole, normalizer=normalizer, post_processor=trim, model=letters, added_tokens=[stop]), [
             "stop世", "世stop世a", "stop▁", "a▁▁stop▁▁a", "stop  ", "  stop   stop", "a stop a", " stop"]
+    # blanks that a token absorbed may belong to the next one
+    for x in ({"content": " stop"}, {"content": "[M]", "normalized": True}):
+        for lstrip in (False, True):
+            yield dict(whole, normalizer={"type": "Prepend", "prepend": " "}, model=letters, added_tokens=[dict(stop, **dict({"normalized": False, "lstrip": lstrip}, **x))]), [
+                " stop stop  stop", "a stop  stop a", "[M] [M]  [M] a", "stop stop "]
     # scores of 15 digits, whose sums decide between two segmentations
     yield dict(whole, model={"type": "Unigram", "unk_id": 0, "byte_fallback": False, "vocab": [
         ["[UNK]", 0.0], [" ", -3.0], ["!", -9.62740767820605], ["?", -3.0], ["..", -3.0], [".", -5.188402463294327]]}), [" !?...", "!?...", " !...", "..."]

@@ -23,6 +23,7 @@ bool rf__added_fits(const rf_added *a, const char *text, size_t begin, size_t en
 
 void rf__added_extend(const rf_added *a, const char *text, size_t low, size_t end, size_t *from, size_t *to)
 {
+    if (a->lstrip && *from < low) *from = low < *to ? low : *to;
     for (size_t start; a->lstrip && *from > low; *from = start)
         if (!rf__unicode_white(get_before(text, *from, &start))) break;
     for (size_t next = *to; a->rstrip && *to < end; *to = next)
@@ -69,15 +70,16 @@ static const rf_added *added_at(const hf_tokenizer *t, const char *text, size_t 
 }
 
 const rf_added *rf__hf_next_added(const hf_tokenizer *t, const char *text, size_t begin, size_t at, size_t end,
-                                  size_t *from, size_t *to)
+                                  size_t *seek, size_t *from, size_t *to)
 {
-    for (size_t i = at; i < end && t->base.normalized;) {
+    for (size_t i = *seek; i < end && t->base.normalized;) {
         *from = *to = i++;
         if (!t->opens[(unsigned char)text[*from]]) continue;
         const rf_added *a = added_at(t, text, end, to);
         if (!a) continue;
         i = *to;                                                   /* a token that does not fit is passed over       */
         if (!rf__added_fits(a, text, begin, end, *from, *to)) continue;
+        *seek = *to;
         rf__added_extend(a, text, at, end, from, to);
         return a;
     }

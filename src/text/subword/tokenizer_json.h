@@ -61,10 +61,11 @@ void rf__level_forget(rf__hf_work *w);  /* what belongs to a tokenizer */
 uint32_t rf__source_begin(const rf__level_text *s, size_t i); /* the bytes of the raw text that byte i comes from     */
 uint32_t rf__source_end(const rf__level_text *s, size_t i);
 
-/* The first added token of normalized text [at, end), which is a part of the passage [begin, end), with the white space
- * that it absorbs; NULL: none, then *from and *to are `end` (pipeline/added_tokens.c). */
+/* The first added token of normalized text [begin, end), with the white space from byte `at` on that it absorbs; NULL:
+ * none, then *from and *to are `end` (pipeline/added_tokens.c).  The search begins at *seek, which becomes the end of
+ * what matched. */
 const rf_added *rf__hf_next_added(const hf_tokenizer *t, const char *text, size_t begin, size_t at, size_t end,
-                                  size_t *from, size_t *to);
+                                  size_t *seek, size_t *from, size_t *to);
 
 /* Members of the tokenizer's row. */
 void *rf__hf_scratch(const rf_ctx *ctx, void *own, bool others);

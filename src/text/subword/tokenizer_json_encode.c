@@ -90,9 +90,10 @@ bool rf__hf_encode(const rf_tokenizer *any, rf_encoding *e, const rf_passage *p,
     rf__level_text s;
     bool good = normalized(t, w, p, &s);
     const bool cuts = good && !p->plain && t->base.normalized;
-    for (size_t at = s.from, from, to; good && at < s.to; at = to) {
+    for (size_t at = s.from, seek = at, from, to; good && (at < s.to || seek < s.to); at = to) {
         from = to = s.to;
-        const rf_added *a = cuts ? rf__hf_next_added(t, s.at, s.from, at, s.to, &from, &to) : NULL;
+        const rf_added *a = cuts ? rf__hf_next_added(t, s.at, s.from, at, s.to, &seek, &from, &to) : NULL;
+        if (!a) seek = s.to;
         if (from > at)
             good = t->level ? rf__level_encode(t, e, w, p, &s, at, from) : put_part(t, e, w, p, at, from);
         if (a && good)
