@@ -8,8 +8,7 @@
 
 A pipeline is drawn from the tables below (COMPONENTS), with a random vocabulary of pieces of the lines.  Where tokenizers raises an error
 for a line, the library must report one, too.  A pipeline that the library refuses counts as a difference.  The first failing pipelines are
-reduced to the parts and the line that still differ.  Where tokenizers panics (an index out of bounds after a Replace that matched nothing at the
-beginning of a text), there is no answer to compare with; such lines are counted.  Exits with 1 on a difference."""
+reduced to the parts and the line that still differ.  Where tokenizers panics, there is no answer to compare with; such lines are counted.  Exits with 1 on a difference."""
 import argparse
 import collections
 import ctypes
@@ -39,9 +38,12 @@ def line(r):
 
 # ---- components: name -> a function that draws one ------------------------------------------------------------------------------------------
 
+NOTHING = ["(?=t)", "^", "$", "\\b", "a*", ""]                          # what matches without characters
+
+
 def pattern(r):
     return r.choice([{"String": r.choice([" ", "a", "e\u0301", "--", META, "t"])}, {"Regex": r.choice([
-        "\\s+", "[aeiou]", "\\d", " {2,}", "\\p{L}+", "(?=t)", "'s|'t", "^", "$", "\\b", "a*", "", "^\\s|\\s$", "(?<=\\w)t", "[^\\w\\s]", "(?i)ss"])}])
+        "\\s+", "[aeiou]", "\\d", " {2,}", "\\p{L}+", "'s|'t", "^\\s|\\s$", "(?<=\\w)t", "[^\\w\\s]", "(?i)ss"] + NOTHING)}])
 
 
 BEHAVIORS = ["Removed", "Isolated", "MergedWithPrevious", "MergedWithNext", "Contiguous"]
@@ -193,10 +195,21 @@ def added(r, words, only):
     return out
 
 
+def without_accidents(file):
+    """Text that Replace inserts at the beginning of a text, where its pattern matched nothing, has no place in tokenizers: the next step repeats
+    it or panics.  Here the text is inserted, and nothing else happens."""
+    x = file["normalizer"] or {}
+    steps = x.get("normalizers", [x])
+    for s in steps:
+        if s.get("type") == "Replace" and s["pattern"].get("Regex") in NOTHING and (len(steps) > 1 or file["pre_tokenizer"]):
+            s["content"] = ""
+
+
 def draw(r, only, lines):
     file = {"version": "1.0", "truncation": None, "padding": None}
     for part in PARTS:
         file[part] = draw_part(r, part, only)
+    without_accidents(file)
     words = pieces_of(r, file, lines) or ["a"]
     kind = r.choice([x for x in MODELS if not only or x in only] or MODELS)
     file["model"] = model(r, kind, words)
