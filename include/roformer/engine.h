@@ -84,6 +84,9 @@ typedef struct rf_engine_job_options {
        Default NULL */
     void (*done)(void *user, rf_engine_job *job);
     void *user;
+    const char *prompt;         /* only rf_engine_classify and rf_engine_cross: text that is put before each text, or
+                                   the first text of each pair; NULL (default): the default prompt of a CrossEncoder
+                                   folder; "": none. RF_EUNSUPPORTED: the folder's chat template places the prompt */
 } rf_engine_job_options;
 void rf_engine_job_options_init(rf_engine_job_options *o, size_t size);
 #define rf_engine_job_defaults(o) rf_engine_job_options_init((o), sizeof *(o))

@@ -90,6 +90,7 @@ int32_t rf_tokenizer_pad(const rf_tokenizer *t);
 int32_t rf_tokenizer_mask(const rf_tokenizer *t);
 int rf_tokenizer_is_special(const rf_tokenizer *t, int32_t id);
 int rf_tokenizer_continues(const rf_tokenizer *t, int32_t id);                /* 1: it continues a word ("##...") */
+int rf_tokenizer_places_pairs(const rf_tokenizer *t);  /* 1: the folder's chat template makes one text of a pair */
 char *rf_tokenizer_describe(const rf_tokenizer *t);    /* a JSON object, freed with rf_text_free; NULL: out of memory */
 uint64_t rf_tokenizer_fingerprint(const rf_tokenizer *t, uint64_t seed);      /* hash of all that ids depend on */
 

@@ -52,6 +52,44 @@ class Cross(unittest.TestCase):
         three = CrossEncoder(support.folder("classify/models/three"))
         np.testing.assert_allclose(three.predict(pairs, activation_fn=lambda x: 2 * x), 2 * three.predict(pairs))
 
+    def test_prompts(self):
+        """A prompt is put before first texts, as by sentence-transformers; a folder of another class has none."""
+        near = "ab c, "
+        for name in ("one", "three"):
+            folder = pathlib.Path(support.folder("classify/models/" + name, label_smoothing=0))
+            plain = CrossEncoder(folder)
+            pairs, prompted = [("a b", t) for t in TEXTS], [(near + "a b", t) for t in TEXTS]
+            expected, without = plain.predict(prompted), plain.predict(pairs)
+            self.assertGreater(abs(expected - without).max(), 1e-4)
+            np.testing.assert_allclose(plain.predict(pairs, prompt=near), expected, atol=1e-6)
+            own = {"model_type": "CrossEncoder", "prompts": {"near": near, "far": ""}, "default_prompt_name": "near"}
+            (folder / "modules.json").write_text(json.dumps([{"path": "", "type": "sentence_transformers.base.modules.transformer.Transformer"}]))
+            (folder / "config_sentence_transformers.json").write_text(json.dumps(own))
+            m = CrossEncoder(folder)
+            self.assertEqual((m.prompts, m.default_prompt_name), (own["prompts"], "near"))
+            np.testing.assert_allclose(m.predict(pairs), expected, atol=1e-6)
+            for other in (dict(prompt_name="far"), dict(prompt=""), dict(prompt_name="near", prompt="")):
+                np.testing.assert_allclose(m.predict(pairs, **other), without, atol=1e-6)
+            np.testing.assert_allclose(CrossEncoder(folder, prompts={"x": near}, default_prompt_name="x").predict(pairs), expected, atol=1e-6)
+            with self.assertRaises(ArgumentError):
+                m.predict(pairs, prompt_name="other")
+            if name == "one":
+                ranks = m.rank("a b", TEXTS)
+                np.testing.assert_allclose([r["score"] for r in ranks], sorted(expected, reverse=True), atol=1e-6)
+            own["model_type"] = "SentenceTransformer"
+            (folder / "config_sentence_transformers.json").write_text(json.dumps(own))
+            np.testing.assert_allclose(CrossEncoder(folder).predict(pairs), without, atol=1e-6)
+
+    def test_template_places_the_prompt(self):
+        folder = pathlib.Path(support.folder("classify/models/one", label_smoothing=0.5))
+        (folder / "chat_template.jinja").write_text('{{ messages | selectattr("role", "eq", "system") | map(attribute="content") | first | default("a") }} '
+                                                    '{{ messages | selectattr("role", "eq", "query") | map(attribute="content") | first }} '
+                                                    '{{ messages | selectattr("role", "eq", "document") | map(attribute="content") | first }}')
+        m = CrossEncoder(folder)
+        self.assertEqual(m.predict(("a", "b"), prompt=""), m.predict(("a", "b")))
+        with self.assertRaises(UnsupportedError):
+            m.predict(("a", "b"), prompt="c")
+
     def test_torch(self):
         try:
             import torch

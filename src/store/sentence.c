@@ -467,35 +467,35 @@ static const char *torch_function(const json_t *value)
     return dot && !strncmp(name, "torch.", 6) ? dot + 1 : NULL;
 }
 
-static rf_status check_prompt(const char *path, const json_t *root, rf_error *why)
+/* The text of the default prompt of a CrossEncoder; NULL: there is none. */
+static const char *cross_encoder_prompt(const json_t *root)
 {
     const char *name = json_string_value(json_object_get(root, "default_prompt_name"));
-    const char *prompt = name ? json_string_value(json_object_get(json_object_get(root, "prompts"), name)) : NULL;
-    if (!prompt || !*prompt) return RF_OK;
-    return rf_fail(why, RF_EUNSUPPORTED,
-                   "%.200s: default_prompt_name: expected null, got \"%s\": texts with labels are read without a "
-                   "prompt; write null, and put the prompt before your texts", path, rf__printable(name).text);
+    const char *text = name ? json_string_value(json_object_get(json_object_get(root, "prompts"), name)) : NULL;
+    return text && *text ? text : NULL;
 }
 
-rf_status rf__cross_encoder_function(const rf_ctx *ctx, const char *folder, int64_t outputs, bool prompted,
-                                     char out[32], rf_error *why)
+rf_status rf__cross_encoder_read(const rf_ctx *ctx, const char *folder, int64_t outputs, char function[32],
+                                 char **prompt, rf_error *why)
 {
     char modules[4096], path[4096], config_path[RF_CONFIG_PATH];
     json_t *config = NULL, *own = NULL;
-    *out = 0;
+    *function = 0;
+    *prompt = NULL;
     rf_status status = rf__path(modules, sizeof modules, folder, RF_FILE_MODULES, why);
     if (!status && rf__is_there(ctx, modules))
         status = rf__sentence_load(ctx, folder, "", RF_FILE_PROMPTS, false, path, &own, why);
     if (!status) status = rf__config_root(ctx, folder, config_path, &config, why);
     if (!status) {
         const char *kind = json_string_value(json_object_get(own, "model_type"));
+        const bool saved = kind && !strcmp(kind, "CrossEncoder");
         const json_t *key = rf__cross_encoder_key(config);
-        const char *name = torch_function(json_object_get(own, "activation_fn"));
+        const char *name = torch_function(json_object_get(own, "activation_fn")),
+                   *text = saved ? cross_encoder_prompt(own) : NULL;
         if (!name) name = torch_function(key);
-        if (!name && ((kind && !strcmp(kind, "CrossEncoder")) || key))
-            name = outputs == 1 ? "Sigmoid" : "Identity";
-        if (name) snprintf(out, 32, "%s", name);
-        if (name && !prompted) status = check_prompt(path, own, why);
+        if (!name && (saved || key)) name = outputs == 1 ? "Sigmoid" : "Identity";
+        if (name) snprintf(function, 32, "%s", name);
+        if (text && !(*prompt = rf__strdup(ctx, text))) status = rf_fail(why, RF_ENOMEM, "out of memory: a prompt");
     }
     json_decref(config);
     json_decref(own);

@@ -27,11 +27,13 @@ rf_status rf__tokenizer_limit(const rf_ctx *ctx, const char *folder, int64_t pos
  * folder is none. */
 const json_t *rf__cross_encoder_key(const json_t *config);
 
-/* The name of the function that sentence-transformers' CrossEncoder applies to a model's `outputs`, such as "Sigmoid"
- * or "Identity"; "" if the folder is not a CrossEncoder. RF_EUNSUPPORTED: the folder has a default prompt, and
- * `prompted` is false; otherwise the tokenizer places it. */
-rf_status rf__cross_encoder_function(const rf_ctx *ctx, const char *folder, int64_t outputs, bool prompted,
-                                     char out[32], rf_error *why);
+/* The settings of a CrossEncoder of sentence-transformers.
+ *
+ *   function   the name of the function that is applied to a model's `outputs`, such as "Sigmoid" or "Identity"; "" if
+ *              the folder is not a CrossEncoder
+ *   prompt     the default prompt, freed with rf__free; NULL: there is none */
+rf_status rf__cross_encoder_read(const rf_ctx *ctx, const char *folder, int64_t outputs, char function[32],
+                                 char **prompt, rf_error *why);
 
 /* If modules.json of the folder has LogitScore, the config of its causal model becomes that of a reranker with one
  * output (logit_score.c); otherwise it stays as it is. */

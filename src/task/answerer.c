@@ -111,13 +111,17 @@ static rf_status take_limit(rf_answerer *a, const char *folder, rf_error *why)
     return status;
 }
 
-static rf_status read_function(rf_answerer *a, const char *folder, rf_error *why)
+static rf_status read_cross_encoder(rf_answerer *a, const char *folder, rf_error *why)
 {
     const rf_config *c = rf_model_config(a->model);
     const rf_tokenizer *t = rf_model_tokenizer(a->model);
     if (!a->task->function) return RF_OK;
     const rf_status status =
-        rf__cross_encoder_function(a->ctx, folder, c->num_labels, t && t->conversation, a->cross_encoder, why);
+        rf__cross_encoder_read(a->ctx, folder, c->num_labels, a->cross_encoder, &a->prompt, why);
+    if (t && t->conversation) {                                         /* the tokenizer places the prompt */
+        rf__free(a->ctx, a->prompt);
+        a->prompt = NULL;
+    }
     if (c->logit_score && !*a->cross_encoder) snprintf(a->cross_encoder, sizeof a->cross_encoder, "Sigmoid");
     return status;
 }
@@ -148,7 +152,7 @@ rf_status rf__answerer_of(const rf_ctx *ctx, const char *folder, rf_type type, r
     if (!status && rf__task_of_model(rf_model_config(a->model), &a->task, &unknown))
         status = rf_fail(why, unknown.code, "%.200s: %s", folder, unknown.text);
     if (!status && !a->lent) status = keep_prompt(a, folder, &s, why);
-    if (!status) status = read_function(a, folder, why);
+    if (!status) status = read_cross_encoder(a, folder, why);
     rf_sentence_free(&s);
     if (!status && !rf_model_tokenizer(a->model))
         status = rf_fail(why, RF_EDATA, "%.200s: expected a tokenizer, got none", folder);
@@ -248,6 +252,23 @@ void rf__answerer_label(const rf_answerer *a, const float *z, float *score)
     if (lone_logit(c)) rf__task_sigmoid(z, 1, score);
 }
 
+rf_status rf__answerer_put_prompt(const rf_answerer *a, const char *prompt, const char **text, size_t *bytes,
+                                  char **joined, rf_error *why)
+{
+    const rf_tokenizer *t = rf_model_tokenizer(a->model);
+    size_t capacity = 0;
+    *joined = NULL;
+    if (prompt && t && t->conversation)
+        return rf_fail(why, RF_EUNSUPPORTED, "prompt: expected none, got one: the chat template places the prompt that "
+                       "default_prompt_name of " RF_FILE_PROMPTS " names; set it there");
+    if (!prompt) prompt = a->prompt;
+    if (!prompt || !*prompt) return RF_OK;
+    if (!rf__join(a->ctx, joined, &capacity, prompt, *text, *bytes, bytes))
+        return rf_fail(why, RF_ENOMEM, "out of memory: a text of %zu bytes", *bytes);
+    *text = *joined;
+    return RF_OK;
+}
+
 rf_status rf_answerer_classify(rf_answerer *a, const char *text, size_t bytes, const char *pair, size_t pair_bytes,
                                const float **probability, rf_error *why)
 {
@@ -258,8 +279,12 @@ rf_status rf_answerer_classify(rf_answerer *a, const char *text, size_t bytes, c
     int64_t rows;
     rf_status status = rf__answerer_can_label(a, why);
     if (status) return status;
-    status = rf_encode(rf_model_tokenizer(a->model), text, bytes, pair, pair_bytes, (size_t)a->max_length, 0, e,
-                                 &dropped, why);
+    char *joined;
+    status = rf__answerer_put_prompt(a, NULL, &text, &bytes, &joined, why);
+    if (!status)
+        status = rf_encode(rf_model_tokenizer(a->model), text, bytes, pair, pair_bytes, (size_t)a->max_length, 0, e,
+                           &dropped, why);
+    rf__free(a->ctx, joined);
     if (status) return status;
     a->reading.examples++;
     a->reading.cut += dropped > 0;

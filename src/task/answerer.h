@@ -13,13 +13,13 @@ struct rf_answerer {
     rf_labels labels;
     const rf__task *task;
     int64_t max_length, folder_length;  /* folder_length: the folder's, which may be above the positions; 0: none     */
-    char *prompt;                       /* put before each text of a file, or NULL                                    */
+    char *prompt;                       /* put before each text, the first one of a pair of a CrossEncoder; or NULL   */
     int64_t truncate_dim;               /* the folder's: vectors are truncated to it after normalization; 0: none     */
     bool unit;                          /* vectors have length 1, before they are truncated to truncate_dim           */
     float *cut;                         /* vectors of a batch, truncated                                              */
     size_t cuts;                        /* its capacity                                                               */
     float *probability;
-    char cross_encoder[32];             /* rf__cross_encoder_function; for a model for labels of texts                */
+    char cross_encoder[32];             /* function of rf__cross_encoder_read; for a model for labels of texts        */
     rf_encoding encoding;
     rf_finetune_options o;              /* of the file that is read                                                   */
     rf_reading reading;
@@ -46,6 +46,11 @@ static inline const char *rf__answerer_function(const rf_answerer *a)
 rf_status rf__answerer_can_label(const rf_answerer *a, rf_error *why);
 void rf__answerer_label(const rf_answerer *a, const float *z, float *score);
 rf_status rf__answerer_can_cross(const rf_answerer *a, double (**of)(double z), rf_error *why);
+
+/* Puts a prompt (NULL: the folder's, which may have none) before a text that gets labels, or the first of a pair.
+ * *joined has the bytes that *text then points to, freed with rf__free; NULL: *text is unchanged. */
+rf_status rf__answerer_put_prompt(const rf_answerer *a, const char *prompt, const char **text, size_t *bytes,
+                                  char **joined, rf_error *why);
 
 /* Sets rf_reading.remark if the program that wrote the folder shows other scores than these predictions. */
 void rf__answerer_remark_predictions(rf_answerer *a);

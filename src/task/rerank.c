@@ -79,7 +79,9 @@ rf_status rf_answerer_cross(rf_answerer *a, const char *query, size_t query_byte
     double (*f)(double z) = NULL;
     waiting w = {0};
     const int64_t limit = max_length < 0 ? a->max_length : max_length;
+    char *joined = NULL;
     rf_status status = rf__answerer_can_cross(a, &f, why);
+    if (!status) status = rf__answerer_put_prompt(a, NULL, &query, &query_bytes, &joined, why);
     a->reading.max_length = limit;
     int64_t done = 0;
     for (int64_t i = 0; i < n && !status; i++) {
@@ -89,6 +91,7 @@ rf_status rf_answerer_cross(rf_answerer *a, const char *query, size_t query_byte
         status = score_pairs(a, &w, f, out + done, why);
         done += pairs;
     }
+    rf__free(a->ctx, joined);
     rf__free(a->ctx, w.id);
     rf__free(a->ctx, w.type);
     rf__free(a->ctx, w.start);

@@ -292,6 +292,8 @@ int32_t rf_tokenizer_sep(const rf_tokenizer *t) { return t->special[RF_SEP]; }
 int32_t rf_tokenizer_pad(const rf_tokenizer *t) { return t->special[RF_PAD]; }
 int32_t rf_tokenizer_mask(const rf_tokenizer *t) { return t->special[RF_MASK]; }
 
+int rf_tokenizer_places_pairs(const rf_tokenizer *t) { return t->conversation != NULL; }
+
 int rf_tokenizer_is_special(const rf_tokenizer *t, int32_t id)
 {
     for (size_t i = 0; i < t->added_n; i++)

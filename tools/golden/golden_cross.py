@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes tests/golden/cross/ranks.jsonl: what CrossEncoder.rank of sentence-transformers 6 gives for tiny rerankers that are there already
-(tests/golden/xlm_roberta/whole/pairs, tests/golden/mpnet/whole/pairs), by the activation that config.json names.  Needs torch,
-transformers 5 and sentence-transformers 6; the test (tests/cli/use/cross.sh) needs none of them.
+(tests/golden/xlm_roberta/whole/pairs, tests/golden/mpnet/whole/pairs), by the activation that config.json names, and with a default
+prompt in the files that sentence-transformers 6 saves.  Needs torch, transformers 5 and sentence-transformers 6; the test (tests/cli/use/cross.sh) needs none of them.
 
     python tools/golden/golden_cross.py"""
 import json
@@ -17,7 +17,15 @@ QUERY = "the river runs"
 TEXTS = ["to the sea", "a small house?", "hello world", "the river runs to the sea and to the sea, to the sea", "the river runs"]
 ACTIVATIONS = {"none": {}, "identity": {"sentence_transformers": {"activation_fn": "torch.nn.modules.linear.Identity"}},
                "sigmoid": {"sentence_transformers": {"activation_fn": "torch.nn.modules.activation.Sigmoid"}},
-               "older": {"sbert_ce_default_activation_function": "torch.nn.modules.linear.Identity"}}
+               "prompt": {}, "older": {"sbert_ce_default_activation_function": "torch.nn.modules.linear.Identity"}}
+
+
+TRANSFORMER = "sentence_transformers.base.modules.transformer.Transformer"
+SAVED = {"modules.json": [{"idx": 0, "name": "0", "path": "", "type": TRANSFORMER}],
+         "sentence_bert_config.json": {"transformer_task": "sequence-classification", "module_output_name": "scores",
+                                       "modality_config": {"text": {"method": "forward", "method_output_name": "logits"}}},
+         "config_sentence_transformers.json": {"model_type": "CrossEncoder", "prompts": {"near": "hello world, "}, "default_prompt_name": "near",
+                                               "activation_fn": "torch.nn.modules.linear.Identity"}}
 
 
 def folder(family, activation, to):
@@ -33,6 +41,8 @@ def folder(family, activation, to):
     config = json.loads((to / "config.json").read_text())
     config.update(ACTIVATIONS[activation])
     (to / "config.json").write_text(json.dumps(config))
+    for name, value in SAVED.items() if activation == "prompt" else ():
+        (to / name).write_text(json.dumps(value))
 
 
 def main():

@@ -343,11 +343,18 @@ class Model:
                                      pairs.sizes if pairs else None, texts.n, None, byref(job), byref(why)), why)
         return Job(engine, job.value or 0)
 
-    def cross(self, query: bytes, texts: Block, raw: bool = False) -> Job:
-        """Submits a query and texts for scores [n, 1]; raw: the model's outputs, without the folder's function."""
-        engine, job, why = self.engine, ctypes.c_void_p(), Error()
-        check(lib.rf_engine_cross(engine.address, query, len(query), texts.pointers, texts.sizes, texts.n, int(raw), None,
-                                  byref(job), byref(why)), why)
+    def places_pairs(self) -> bool:
+        """Whether the folder's chat template makes one text of a pair."""
+        return bool(lib.rf_tokenizer_places_pairs(self._tokenizer))
+
+    def cross(self, query: bytes, texts: Block, raw: bool = False, prompt: Optional[bytes] = None) -> Job:
+        """Submits a query and texts for scores [n, 1]; raw: the model's outputs, without the folder's function. prompt:
+        put before the query; None: the folder's."""
+        engine, job, why, o = self.engine, ctypes.c_void_p(), Error(), abi.rf_engine_job_options()
+        lib.rf_engine_job_options_init(byref(o), ctypes.sizeof(o))
+        o.prompt = prompt
+        check(lib.rf_engine_cross(engine.address, query, len(query), texts.pointers, texts.sizes, texts.n, int(raw),
+                                  byref(o), byref(job), byref(why)), why)
         return Job(engine, job.value or 0)
 
     def call(self, body: Callable[[int], T]) -> T:

@@ -2,13 +2,13 @@
 from __future__ import annotations
 
 import collections
-from typing import Any, Callable, Deque, Dict, Iterator, List, Optional, Sequence, Tuple
+from typing import Any, Callable, Deque, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import _abi as abi
-from . import _folder, _settings, _texts, errors, tensors
+from . import _folder, _settings, _texts, errors, modules, tensors
 from ._model import Floats, Job, Model, Source, whole
 from ._progress import Progress
 from .sentence import only_cpu, positive
@@ -26,6 +26,8 @@ class CrossEncoder:
     max_length     None, or the number of tokens that the model reads
     activation_fn  what `predict` applies to the outputs: a function of an array or a module of PyTorch; None: as the
                    folder says
+    prompts, default_prompt_name   texts to put before the first text of a pair, by name, and the one that is used
+                   without another; added to those of the folder
 
     Any thread may call any method at any time. After a fork, a child opens the model again.
     """
@@ -33,7 +35,9 @@ class CrossEncoder:
     def __init__(self, model_name_or_path: Source, *, device: Optional[str] = None,
                  cache_folder: Optional[_folder.PathLike] = None, revision: Optional[str] = None,
                  dtype: str = "float32", threads: Optional[int] = None, num_labels: Optional[int] = None,
-                 max_length: Optional[int] = None, activation_fn: Optional[Activation] = None, **others: Any) -> None:
+                 max_length: Optional[int] = None, activation_fn: Optional[Activation] = None,
+                 prompts: Optional[Mapping[str, str]] = None, default_prompt_name: Optional[str] = None,
+                 **others: Any) -> None:
         only_cpu(device)
         self._model = Model(model_name_or_path, _settings.dtype_of(dtype, others), threads, cache_folder, revision)
         self.activation_fn = activation_fn
@@ -41,6 +45,10 @@ class CrossEncoder:
         if self._model.task not in (abi.RF_HEAD_SEQUENCE, abi.RF_HEAD_POOLED):
             raise errors.UnsupportedError("model %s: expected a fine-tuned head for pairs of texts, got none; fine-tune the "
                                           "model first" % self._model.folder)
+        said, default = modules.cross_prompts(self._model.source)
+        self.prompts: Dict[str, Optional[str]] = {**said, **dict(prompts or {})}
+        self.default_prompt_name = default_prompt_name if default_prompt_name is not None else default
+        self._placed = said.get(default) if default is not None and self._model.places_pairs() else None
         for name, given, own in (("num_labels", num_labels, self.num_labels), ("max_length", max_length, self.max_length)):
             if given is not None and given != own:
                 raise errors.ArgumentError("%s: expected None or %r, as the model has, got %r" % (name, own, given))
@@ -77,27 +85,41 @@ class CrossEncoder:
         only_cpu(device)
         return self
 
+    def _prompt(self, prompt_name: Optional[str], prompt: Optional[str]) -> bytes:
+        """The prompt that is put before first texts; raises for another one than a chat template places."""
+        if prompt is None:
+            name = prompt_name if prompt_name is not None else self.default_prompt_name
+            if prompt_name is not None and prompt_name not in self.prompts:
+                raise errors.ArgumentError("prompt_name: expected one of %s, got %r" % (sorted(self.prompts), prompt_name))
+            prompt = None if name is None else self.prompts.get(name)
+        if self._model.places_pairs():
+            if (prompt or None) != (self._placed or None):
+                raise errors.UnsupportedError("prompt: expected %r, which the folder's chat template places, got %r; set "
+                                              "default_prompt_name of the folder" % (self._placed, prompt))
+            return b""
+        return _texts.without_nul(prompt or "", "prompt")
+
     @whole
-    def predict(self, inputs: Any = None, prompt_name: None = None, prompt: None = None, batch_size: int = 32,
+    def predict(self, inputs: Any = None, prompt_name: Optional[str] = None, prompt: Optional[str] = None,
+                batch_size: int = 32,
                 show_progress_bar: Optional[bool] = None, activation_fn: Optional[Activation] = None,
                 apply_softmax: Optional[bool] = False, convert_to_numpy: bool = True, convert_to_tensor: bool = False,
                 device: Any = None, *, sentences: Any = None) -> Any:
         """Scores pairs of texts.
 
         inputs           a pair of texts, or a list, array or iterator of pairs; `sentences` is its older name
+        prompt_name, prompt   a prompt by its name or its text, put before the first text of each pair; None: the
+                         default prompt. A chat template places the folder's default prompt only (UnsupportedError)
         batch_size       pairs that are computed together
         activation_fn    what is applied to the outputs instead, as for the class
         apply_softmax    True: softmax over the outputs of a model with several
 
         Returns float32 [n]: the model's output after the folder's activation function, else the sigmoid; or, for a
         model with several outputs, [n, num_labels] logits or probabilities. One pair gives a number, or [num_labels].
-        convert_to_tensor gives a tensor of PyTorch, and convert_to_numpy=False a list of them. Prompts are not available
-        (ArgumentError).
+        convert_to_tensor gives a tensor of PyTorch, and convert_to_numpy=False a list of them.
         """
         sentences = _texts.given(inputs, sentences)
-        for name, value in (("prompt_name", prompt_name), ("prompt", prompt)):
-            if value is not None:
-                raise errors.ArgumentError("%s: expected None, got %r: not available for cross-encoders" % (name, value))
+        before = self._prompt(prompt_name, prompt)
         only_cpu(device)
         size = positive("batch_size", batch_size)
         one = _is_pair(sentences)
@@ -108,7 +130,9 @@ class CrossEncoder:
         parts: List[Floats] = []
         try:
             apply = activation_fn or self.activation_fn
-            for part in self._scores(pairs, size, apply is not None) if self.num_labels == 1 else self._logits(pairs, size):
+            rows = self._scores(pairs, before, size, apply is not None) if self.num_labels == 1 else self._logits(
+                pairs, before, size)
+            for part in rows:
                 part = part if apply is None else tensors.applied(apply, part)
                 parts.append(softmax_rows(part) if apply_softmax and self.num_labels > 1 else part)
                 progress.add(len(part))
@@ -118,7 +142,7 @@ class CrossEncoder:
         scores = np.concatenate(parts) if parts else empty
         return tensors.converted(scores[0] if one else scores, convert_to_numpy, convert_to_tensor)
 
-    def _scores(self, pairs: Any, size: int, raw: bool) -> Iterator[Floats]:
+    def _scores(self, pairs: Any, prompt: bytes, size: int, raw: bool) -> Iterator[Floats]:
         """Neighboring pairs with the same first text are one job, up to `size`."""
         jobs: Deque[Job] = collections.deque()
         first = 0
@@ -127,7 +151,8 @@ class CrossEncoder:
                 for query, texts, at in _by_query(block, first):
                     where = "sentences: pair %d" % at
                     jobs.append(self._model.cross(_texts.encode_one(query, where),
-                                                  _texts.Block(texts, "sentences: second texts", at), raw))
+                                                  _texts.Block(texts, "sentences: second texts", at), raw,
+                                                  None if self._model.places_pairs() else prompt))
                     if len(jobs) > AHEAD:
                         yield jobs.popleft().result()[:, 0]
                 first += len(block)
@@ -137,13 +162,15 @@ class CrossEncoder:
             for job in jobs:
                 job.close()
 
-    def _logits(self, pairs: Any, size: int) -> Iterator[Floats]:
+    def _logits(self, pairs: Any, prompt: bytes, size: int) -> Iterator[Floats]:
         for block in _texts.blocks(pairs, size):
             a, b = _texts.pairs_of(block, "sentences")
+            if prompt:
+                a = [prompt.decode() + _texts.plain(text) for text in a]
             yield self._model.logits(self._model.encode(a, b, limit=self.max_length or 0))
 
     def rank(self, query: str, documents: Sequence[str], top_k: Optional[int] = None, return_documents: bool = False,
-             prompt_name: None = None, prompt: None = None, batch_size: int = 32,
+             prompt_name: Optional[str] = None, prompt: Optional[str] = None, batch_size: int = 32,
              show_progress_bar: Optional[bool] = None, activation_fn: Optional[Activation] = None,
              device: Any = None) -> List[Dict[str, Any]]:
         """Sorts documents by their score with a query: [{"corpus_id", "score"[, "text"]}], the best first. Equal scores
@@ -160,7 +187,8 @@ class CrossEncoder:
         pairs = [(query, d) for d in texts]
         scores = self.predict(pairs, prompt_name, prompt, batch_size, show_progress_bar, activation_fn, device=device)
         equal = len(np.unique(scores)) < len(scores)
-        outputs = np.concatenate(list(self._scores(pairs, batch_size, True))) if equal else scores
+        outputs = np.concatenate(list(self._scores(pairs, self._prompt(prompt_name, prompt), batch_size,
+                                                           True))) if equal else scores
         order = np.lexsort((-outputs, -scores))[:top_k]
         out: List[Dict[str, Any]] = []
         for i in order:

@@ -5,7 +5,7 @@ import json
 import os
 import pathlib
 import shutil
-from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Union
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Tuple, Union
 
 from . import _folder, errors
 
@@ -43,6 +43,14 @@ def read(source: Any) -> List[Module]:
         name = LIMITS if kind == "Transformer" else "config.json"
         out.append(Module(kind, path, _json(source, os.path.join(path, name)) or {}))
     return out
+
+
+def cross_prompts(source: Any) -> Tuple[Dict[str, Optional[str]], Optional[str]]:
+    """The prompts of a cross-encoder's folder, and the name of the default one."""
+    own = (_json(source, CONFIG) if _json(source, "modules.json") is not None else None) or {}
+    if own.get("model_type") != "CrossEncoder":
+        return {}, None
+    return dict(own.get("prompts") or {}), own.get("default_prompt_name")
 
 
 def save(source: Any, to: _folder.PathLike, prompts: Mapping[str, str], default: Optional[str], similarity: str,

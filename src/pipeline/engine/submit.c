@@ -183,23 +183,33 @@ rf_status rf_engine_embed_ids(rf_engine *e, const int32_t id[], const int64_t st
 
 /* ---- labels, and scores of pairs ---- */
 
-/* Appends texts, or pairs, to the job's window. */
-static rf_status encode(rf_engine_job *j, const char *const text[], const size_t bytes[], const char *const pair[],
-                        const size_t pair_bytes[], int64_t n, int64_t limit, rf_error *why)
+/* Appends a text, or a pair, to the job's window. */
+static rf_status encode(rf_engine_job *j, const char *text, size_t bytes, const char *pair, size_t pair_bytes,
+                        rf_error *why)
 {
-    rf__text_window *w = &j->window;
+    const rf_answerer *a = j->engine->pipeline->answerer;
     const rf_tokenizer *t = rf_model_tokenizer(rf_pipeline_model(j->engine->pipeline));
-    rf_error bad = {0};
-    for (int64_t i = 0; i < n; i++) {
-        bool cut = false;
-        if (rf__window_add_pair(w, t, text[i], rf__text_bytes(text, bytes, i), pair ? pair[i] : NULL,
-                                pair && pair[i] ? rf__text_bytes(pair, pair_bytes, i) : 0, limit, &cut, &bad))
-            return rf__text_fail(NULL, i, n, &bad, why);
-        j->report.cut += cut;
+    char *joined;
+    bool cut = false;
+    rf_status status = rf__answerer_put_prompt(a, j->own.prompt, &text, &bytes, &joined, why);
+    if (!status) status = rf__window_add_pair(&j->window, t, text, bytes, pair, pair_bytes, a->max_length, &cut, why);
+    rf__free(j->engine->ctx, joined);
+    j->report.cut += cut;
+    return status;
+}
+
+/* Submits a job with n texts in its window, or frees it after an error of text i. */
+static rf_status end_texts(rf_engine *e, rf_engine_job *j, int64_t i, int64_t n, const rf_error *bad,
+                           rf_engine_job **out, rf_error *why)
+{
+    if (bad->code) {
+        rf__job_destroy(j);
+        return rf__text_fail(NULL, i, n, bad, why);
     }
+    j->own.prompt = NULL;                                               /* the caller's */
     j->report.done = n;
     j->report.tokens = rf__job_tokens(j);
-    return RF_OK;
+    return submit(e, j, out, why);
 }
 
 rf_status rf_engine_classify(rf_engine *e, const char *const text[], const size_t bytes[], const char *const pair[],
@@ -213,10 +223,12 @@ rf_status rf_engine_classify(rf_engine *e, const char *const text[], const size_
     if (!status) status = rf__answerer_can_label(e->pipeline->answerer, why);
     if (!status) status = new_job(e, &rf__job_labels, job_options, &j, why);
     if (status) return status;
-    status = encode(j, text, bytes, pair, pair_bytes, n, e->pipeline->answerer->max_length, why);
-    if (!status) return submit(e, j, out, why);
-    rf__job_destroy(j);
-    return status;
+    rf_error bad = {0};
+    int64_t i = 0;
+    while (i < n && !encode(j, text[i], rf__text_bytes(text, bytes, i), pair ? pair[i] : NULL,
+                            pair && pair[i] ? rf__text_bytes(pair, pair_bytes, i) : 0, &bad))
+        i++;
+    return end_texts(e, j, i, n, &bad, out, why);
 }
 
 rf_status rf_engine_cross(rf_engine *e, const char *query, size_t query_bytes, const char *const text[],
@@ -233,17 +245,10 @@ rf_status rf_engine_cross(rf_engine *e, const char *query, size_t query_bytes, c
     if (status) return status;
     const size_t size = query_bytes == RF_STRING ? strlen(query) : query_bytes;
     j->raw = raw;
-    for (int64_t i = 0; i < n && !status; i++) {
-        const char *one[] = {query};
-        const size_t of_one[] = {size}, of_text[] = {rf__text_bytes(text, bytes, i)};
-        rf_error bad = {0};
-        if (encode(j, one, of_one, &text[i], of_text, 1, e->pipeline->answerer->max_length, &bad))
-            status = rf__text_fail(NULL, i, n, &bad, why);
-    }
-    j->report.done = n;
-    if (!status) return submit(e, j, out, why);
-    rf__job_destroy(j);
-    return status;
+    rf_error bad = {0};
+    int64_t i = 0;
+    while (i < n && !encode(j, query, size, text[i], rf__text_bytes(text, bytes, i), &bad)) i++;
+    return end_texts(e, j, i, n, &bad, out, why);
 }
 
 const rf_labels *rf_engine_labels(const rf_engine *e)

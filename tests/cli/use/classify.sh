@@ -48,8 +48,10 @@ build_folder one '"sbert_ce_default_activation_function": "torch.nn.modules.line
 expect 0 '' "$program" predict -m m --input pair.tsv
 
 # A prompt that CrossEncoder puts before texts, and problem types that transformers refuses.
-build_folder one - '{"model_type": "CrossEncoder", "prompts": {"query": "small"}, "default_prompt_name": "query"}'
-expect 3 'm/config_sentence_transformers.json: default_prompt_name: expected null, got "query"' "$program" classify -m m 'the old city'
+build_folder one - '{"model_type": "CrossEncoder", "prompts": {"query": "small "}, "default_prompt_name": "query"}'
+expect 0 '' "$program" classify -q -m m 'the old city' && cp out prompted
+build_folder one - '{"model_type": "CrossEncoder"}'
+expect 0 '' "$program" classify -q -m m 'small the old city' && same prompted out "classify with a prompt"
 build_folder one '"problem_type": "single_label_classification"' -
 expect 3 'm/config.json: problem_type: expected regression or multi_label_classification for 1 output' "$program" classify -m m 'the old city'
 build_folder three '"problem_type": "multilabel"' -

@@ -15,17 +15,22 @@ model() {
     *) cp "$golden/fast/xlmr.tokenizer.json" model/tokenizer.json ;;
     esac
     case $2 in
-    none) key= ;;
+    none | prompt) key= ;;
     older) key='"sbert_ce_default_activation_function": "torch.nn.modules.linear.Identity",' ;;
     identity) key='"sentence_transformers": {"activation_fn": "torch.nn.modules.linear.Identity"},' ;;
     *) key='"sentence_transformers": {"activation_fn": "torch.nn.modules.activation.'$2'"},' ;;
     esac
     sed "s/^{/{ $key/" "$golden/$1/whole/pairs/config.json" > model/config.json
+    [ "$2" = prompt ] || return 0
+    echo '[{"path": "", "type": "sentence_transformers.base.modules.transformer.Transformer"}]' > model/modules.json
+    echo '{"transformer_task": "sequence-classification", "module_output_name": "scores"}' > model/sentence_bert_config.json
+    printf '{"model_type": "CrossEncoder", "prompts": {"near": "hello world, "}, "default_prompt_name": "near", %s}\n' \
+        '"activation_fn": "torch.nn.modules.linear.Identity"' > model/config_sentence_transformers.json
 }
 
 # Line 3 is empty here, and was not there in the script.
 for family in xlm_roberta mpnet; do
-    for activation in none identity sigmoid older; do
+    for activation in none identity sigmoid older prompt; do
         case $activation in sigmoid) model $family Sigmoid ;; *) model $family $activation ;; esac
         expect 0 '' "$program" rank -q -m model --cross --json 'the river runs' lines.txt
         sed -n "s/.*\"model\": \"$family\", \"activation\": \"$activation\", \"line\": \([0-9]*\), \(\"score\": .*\), \"text\": \"\(.*\)\"}/\1 \2 \3/p" "$golden/cross/ranks.jsonl" |
@@ -33,11 +38,25 @@ for family in xlm_roberta mpnet; do
         sed 's/.*"score": *\([-0-9.e]*\), *"line": *\([0-9]*\), *"text": *"\(.*\)"}/\2 "score": \1 \3/' out > ours.txt
         [ "$(wc -l < theirs.txt)" -eq 5 ] || fail "$family $activation: $(cat theirs.txt)"
         close_json theirs.txt ours.txt
-        [ $activation = none ] || expect 2 'expected pairs of texts' "$program" classify -q -m model 'the river runs'
+        case $activation in none | prompt) continue ;; esac
+        expect 2 'expected pairs of texts' "$program" classify -q -m model 'the river runs'
     done
 done
 expect 0 '' "$program" rank -q -m model --cross -k 1 'the river runs' lines.txt
 [ "$(wc -l < out)" -eq 1 ] || fail "more than one line: $(cat out)"
+
+# A default prompt is put before the first text of a pair, wherever pairs are read; of another class it is not read.
+model mpnet prompt
+printf 'text\tpair\nthe river runs\tto the sea\n' > pair.tsv
+printf 'text\tpair\nhello world, the river runs\tto the sea\n' > prompted.tsv
+expect 0 '' "$program" predict -q -m model --input pair.tsv && cp out with
+expect 0 '' "$program" classify -q -m model --pair 'to the sea' 'the river runs' && cp out with-classify
+sed 's/"CrossEncoder"/"SentenceTransformer"/' model/config_sentence_transformers.json > other && cp other model/config_sentence_transformers.json
+expect 0 '' "$program" predict -q -m model --input prompted.tsv && same with out "predict with a prompt"
+expect 0 '' "$program" classify -q -m model --pair 'to the sea' 'hello world, the river runs'
+same with-classify out "classify with a prompt"
+expect 0 '' "$program" predict -q -m model --input pair.tsv
+cmp -s with out && fail "the prompt of another class was read"
 
 # A score does not depend on the other lines.
 for n in 1 2 4 5 6; do sed -n ${n}p lines.txt | "$program" rank -q -m model --cross --json 'the river runs'; done | sed 's/"line":[^,]*,//' | sort > alone.txt
