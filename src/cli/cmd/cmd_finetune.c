@@ -110,7 +110,7 @@ static int stopped(const watch *w, bool json, cli_io *io)
     if (*w->saved && w->folds) cli_error("saved %s; continue with the same command and --resume latest", w->saved);
     else if (*w->saved) cli_error("saved %s; continue with --resume %s", cli_file_name(w->saved), w->saved);
     else cli_error("stopped before the first step; nothing was saved and nothing is lost");
-    return cli_stopped() ? CLI_LATER : CLI_DONE;
+    return CLI_LATER;
 }
 
 /* The folder of the run is the one saved last; each fold has its own. */
@@ -215,7 +215,8 @@ const cli_command cmd_finetune = {
 #define RFT(name, what, metrics) #name ": " what " (" metrics ")\n"
 #include "roformer/inspect/tasks.def"
 #undef RFT
-    "At the end, prints the scores on --dev.  Ctrl-C finishes the batch, saves a checkpoint and exits with status 75.",
+    "At the end, prints the scores on --dev.  A run that Ctrl-C, --max_time or --stop_after ends early saves a "
+    "checkpoint and exits with status 75; --resume latest continues it.",
     examples,
     options,
     sizeof(finetune_args),

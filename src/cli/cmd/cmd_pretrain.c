@@ -94,7 +94,8 @@ const cli_command cmd_pretrain = {
     "--objective rtd trains as ELECTRA does: a small generator predicts masked tokens, and the model detects which "
     "tokens its predictions have replaced.  The generator is saved in the subfolder \"generator\".\n"
     "Ctrl-C finishes the batch, saves a checkpoint and exits with status 75; a second Ctrl-C exits at once.  SIGUSR1 "
-    "saves a checkpoint, and training continues.  A resumed run ends with the same bits as an uninterrupted one.",
+    "saves a checkpoint, and training continues.  A run that --max_time or --stop_after ends early exits with 75, too; "
+    "--resume latest continues it.  A resumed run ends with the same bits as an uninterrupted one.",
     examples,
     options,
     sizeof(train_args),

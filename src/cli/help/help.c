@@ -18,7 +18,8 @@ const cli_exit_row cli_exit_codes[] = {
     {"4", "reading or writing failed (no such file, disk full)"},
     {"5", "out of memory"},
     {"6", "a result is not finite"},
-    {"75", "try again later: another run uses the folder, or training was interrupted and saved"},
+    {"75",
+     "not finished, try again later: another run uses the folder, or training was stopped (--resume latest continues it)"},
     {"128 + n", "ended by signal n (130: Ctrl-C, 141: the reader of the output exited, 143: a request to terminate)"},
     {0},
 };

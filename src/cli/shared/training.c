@@ -84,10 +84,10 @@ int cli_training_report(void *user, const rf_train_progress *p)
 static int stopped(const cli_training *w)
 {
     const char *name = cli_file_name(w->saved);
-    if (w->comm && w->comm->rank) return cli_stopped() ? CLI_LATER : CLI_DONE;
+    if (w->comm && w->comm->rank) return CLI_LATER;
     if (*w->saved) cli_error("saved %s; continue with --resume %s", name, w->saved);
     else cli_error("stopped before the first step; nothing was saved and nothing is lost");
-    return cli_stopped() ? CLI_LATER : CLI_DONE;
+    return CLI_LATER;
 }
 
 static int was_given(void *parsed, const char *option) { return cli_given(parsed, option); }

@@ -17,7 +17,7 @@ grep -q '"eval_perplexity":' whole/metrics.jsonl || fail "metrics: $(tail -1 who
 # Stopped and resumed: the same bytes.
 cp -r base parts
 # shellcheck disable=SC2086
-expect 0 'continue with --resume' "$program" pretrain --text text.txt --model parts $shape --max_steps 30 --save_steps 15 --eval_steps 15 --logging-steps 10 --learning-rate 5e-3 --stop_after 11
+expect 75 'continue with --resume' "$program" pretrain --text text.txt --model parts $shape --max_steps 30 --save_steps 15 --eval_steps 15 --logging-steps 10 --learning-rate 5e-3 --stop_after 11
 expect 0 'step 30/30' "$program" pretrain --resume parts/checkpoint-11
 same whole/model.safetensors parts/model.safetensors "resumed"
 

@@ -83,9 +83,9 @@ head -1 out | grep -q '^{"label": "' || fail "jsonl: $(head -1 out)"
 
 # Stopped and resumed: the same bytes.
 # shellcheck disable=SC2086
-expect 0 'saved checkpoint-31; continue with --resume .*parts/checkpoint-31' "$program" finetune $run -o parts --stop_after 31
+expect 75 'saved checkpoint-31; continue with --resume .*parts/checkpoint-31' "$program" finetune $run -o parts --stop_after 31
 # What needs a dev file finds the checkpoint's.
-expect 0 'saved checkpoint-32;' "$program" finetune --resume parts/checkpoint-31 --early_stopping_patience 90 -o patient --stop_after 1
+expect 75 'saved checkpoint-32;' "$program" finetune --resume parts/checkpoint-31 --early_stopping_patience 90 -o patient --stop_after 1
 expect 0 'step 96/96' "$program" finetune --resume parts/checkpoint-31
 same model/model.safetensors parts/model.safetensors resumed
 
@@ -101,20 +101,20 @@ code=$?
 [ $code -eq 75 ] || fail "TERM in an evaluation gives $code: $(tail -3 log)"
 holds log 'saved checkpoint-3; continue with'
 ! grep -q eval_ evaluated/metrics.jsonl || fail "an evaluation that was given up is in the log: $(tail -1 evaluated/metrics.jsonl)"
-expect 0 'saved checkpoint-4;' "$program" finetune --resume latest -o evaluated --dev dev.tsv --stop_after 1
+expect 75 'saved checkpoint-4;' "$program" finetune --resume latest -o evaluated --dev dev.tsv --stop_after 1
 [ "$(sed -n 4p evaluated/metrics.jsonl | grep -c '"step":3.*eval_loss')" -eq 1 ] || fail "the evaluation is not made up for: $(cat evaluated/metrics.jsonl)"
 
 # Other examples to evaluate on, in the same file: said, and the best is looked for anew.
 cp dev.tsv edited.tsv
 # shellcheck disable=SC2086
-expect 0 'saved checkpoint-8;' "$program" finetune $run --dev edited.tsv --eval_strategy steps --eval_steps 4 --save_strategy steps --save_steps 4 -o edited --stop_after 8
+expect 75 'saved checkpoint-8;' "$program" finetune $run --dev edited.tsv --eval_strategy steps --eval_steps 4 --save_strategy steps --save_steps 4 -o edited --stop_after 8
 cp -r edited same-dev
-expect 0 'saved checkpoint-12;' "$program" finetune --resume latest -o same-dev --stop_after 4
+expect 75 'saved checkpoint-12;' "$program" finetune --resume latest -o same-dev --stop_after 4
 ! grep -q 'has other examples than in the evaluations' err || fail "the same dev file is taken for another: $(cat err)"
 sed -i 2d edited.tsv
-expect 0 'dev has other examples than in the evaluations up to step 8' "$program" finetune --resume latest -o edited --stop_after 4
+expect 75 'dev has other examples than in the evaluations up to step 8' "$program" finetune --resume latest -o edited --stop_after 4
 holds edited/checkpoint-12/trainer_state.json '"best_step": 12'
-expect 0 'saved checkpoint-16;' "$program" finetune --resume latest -o edited --stop_after 4
+expect 75 'saved checkpoint-16;' "$program" finetune --resume latest -o edited --stop_after 4
 ! grep -q 'has other examples than in the evaluations' err || fail "said again: $(cat err)"
 
 # Pairs: what was fine-tuned on them has no answer to one text.
@@ -267,8 +267,8 @@ folds="--train dev.tsv -m pre --max_length 32 --num_train_epochs 2 --per_device_
 {
     expect 0 '' "$program" finetune -q $folds -o whole-folds --json
     cp out scores
-    expect 0 'continue with the same command and --resume latest' "$program" finetune $folds -o folds --stop_after 4
-    expect 0 'saved folds/fold-2/checkpoint-8; continue with the same' "$program" finetune $folds -o folds --stop_after 8 --resume latest --json
+    expect 75 'continue with the same command and --resume latest' "$program" finetune $folds -o folds --stop_after 4
+    expect 75 'saved folds/fold-2/checkpoint-8; continue with the same' "$program" finetune $folds -o folds --stop_after 8 --resume latest --json
     holds out '"stopped": true'
     holds out '"checkpoint": "folds/fold-2/checkpoint-8"'
     expect 2 'checkpoint-.*: seed: expected that of the run, 42, got 7' "$program" finetune $folds -o folds --resume latest --seed 7
@@ -308,7 +308,7 @@ rates="--train train.tsv --dev dev.tsv -m pre --max_length 32 --max_steps 24 --w
     sed -i 's|grid/|parts-of-grid/|g' scores
     expect 0 '' "$program" finetune -q --train train.tsv --dev dev.tsv -m pre --max_length 32 --max_steps 24 --warmup_ratio 0.1 --learning_rate 5e-3 --seed 43 -o point
     same point/model.safetensors grid/lr-0.005-seed-43/model.safetensors 'a point of the grid'
-    expect 0 'continue with the same command and --resume latest' "$program" finetune $rates -o parts-of-grid --stop_after 9
+    expect 75 'continue with the same command and --resume latest' "$program" finetune $rates -o parts-of-grid --stop_after 9
     expect 0 '' "$program" finetune -q $rates -o parts-of-grid --resume latest --json
     same out scores 'scores of the grid'
     expect 0 '' "$program" finetune -q --train train.tsv --dev dev.tsv -m pre --max_length 32 --max_steps 6 --learning_rates 1e-3 -o one-rate

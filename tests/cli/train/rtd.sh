@@ -29,7 +29,7 @@ P
 # Stopped and resumed: the same bytes, of both.
 cp -r base parts
 # shellcheck disable=SC2086
-expect 0 'continue with --resume' "$program" pretrain --text text.txt --model parts $shape $learn --stop_after 130
+expect 75 'continue with --resume' "$program" pretrain --text text.txt --model parts $shape $learn --stop_after 130
 expect 0 'step 300/300' "$program" pretrain --resume latest --model parts
 same whole/model.safetensors parts/model.safetensors "discriminator resumed"
 same whole/generator/model.safetensors parts/generator/model.safetensors "generator resumed"

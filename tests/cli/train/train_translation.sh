@@ -23,7 +23,7 @@ expect 0 'step 30/30' "$program" train-translation $run $files -o whole
 grep -q '120 subwords learned from both sides' err out || fail "$(cat out err)"
 grep -q 'step 15: held-out loss .*, BLEU [0-9]' err out || fail "$(cat out err)"
 # shellcheck disable=SC2086
-expect 0 'continue with --resume' "$program" train-translation $run $files -o parts --stop_after 11
+expect 75 'continue with --resume' "$program" train-translation $run $files -o parts --stop_after 11
 expect 0 'step 30/30' "$program" train-translation --resume latest -o parts
 same whole/model.safetensors parts/model.safetensors "resumed"
 same whole/spiece.model parts/spiece.model "sub-words learned twice"
