@@ -78,6 +78,7 @@ typedef struct rf_reading {
     char first[256];                    /* what is wrong with the first malformed line */
     char remark[256];                   /* a note about results that are not available, or about metrics that
                                          * sentence-transformers' CrossEncoder would show otherwise; or "" */
+    int64_t unread;                     /* examples of which no token is in the vocabulary */
 } rf_reading;
 const rf_reading *rf_answerer_reading(const rf_answerer *a);
 

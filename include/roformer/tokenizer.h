@@ -91,6 +91,16 @@ int32_t rf_tokenizer_mask(const rf_tokenizer *t);
 int rf_tokenizer_is_special(const rf_tokenizer *t, int32_t id);
 int rf_tokenizer_continues(const rf_tokenizer *t, int32_t id);                /* 1: it continues a word ("##...") */
 int rf_tokenizer_places_pairs(const rf_tokenizer *t);  /* 1: the folder's chat template makes one text of a pair */
+
+/* How a tokenizer reads a protein, a text of capital letters. */
+typedef enum rf_residues {
+    RF_RESIDUES_JOINED,         /* as it is: by residues (ESM-2), or by pieces of several */
+    RF_RESIDUES_APART,          /* residues are words: blanks must separate them, or a protein is one unknown token
+                                   (ProtBert, AntiBERTa2) */
+    RF_RESIDUES_WORDS           /* by pieces of words of a language, which mean something else */
+} rf_residues;
+rf_status rf_tokenizer_residues(const rf_tokenizer *t, rf_residues *out, rf_error *why);
+
 char *rf_tokenizer_describe(const rf_tokenizer *t);    /* a JSON object, freed with rf_text_free; NULL: out of memory */
 uint64_t rf_tokenizer_fingerprint(const rf_tokenizer *t, uint64_t seed);      /* hash of all that ids depend on */
 

@@ -179,6 +179,12 @@ static rf_status open_model(srv_server *s, int slot, srv_model **out, rf_error *
 
 /* ---- the loader -------------------------------------------------------------------------------------------------- */
 
+static bool residues_apart(const srv_model *m)
+{
+    rf_residues how;
+    return !rf_tokenizer_residues(m->tokenizer, &how, NULL) && how == RF_RESIDUES_APART;
+}
+
 static void load(srv_server *s, int i)
 {
     rf_error why = {0};
@@ -197,7 +203,10 @@ static void load(srv_server *s, int i)
     }
     pthread_rwlock_unlock(&s->slots);
     if (!status) srv_note(s, "model %s: %s loaded in %.2f s", option->name, option->folder, rf__seconds() - begin);
-    else if (old) srv_note(s, "model %s: %s; the model loaded before answers", option->name, why.text);
+    if (!status && residues_apart(m))
+        srv_note(s, "model %s: the vocabulary has single letters: put a blank between two of them (M K T V)",
+                 option->name);
+    if (status && old) srv_note(s, "model %s: %s; the model loaded before answers", option->name, why.text);
     if (!status && old) srv_model_release(old);
 }
 

@@ -288,6 +288,7 @@ rf_status rf_answerer_classify(rf_answerer *a, const char *text, size_t bytes, c
     if (status) return status;
     a->reading.examples++;
     a->reading.cut += dropped > 0;
+    a->reading.unread += rf__all_unknown(rf_model_tokenizer(a->model), e);
     a->reading.max_length = a->max_length;
     const int32_t start[2] = {0, (int32_t)e->n};
     const rf_batch b = {.N = (int64_t)e->n, .B = 1, .id = e->id, .type = e->type, .start = start};
@@ -345,6 +346,7 @@ static void keep_reading(rf_answerer *a, const rf__labeled *l, const rf__items *
 {
     a->reading = (rf_reading){.examples = (int64_t)rf__items_asked(t),
                               .cut = (int64_t)t->cut,
+                              .unread = (int64_t)t->unread,
                               .max_length = t->max_length,
                               .windows = t->window != NULL,
                               .empty = (int64_t)l->empty,

@@ -244,6 +244,10 @@ static rf_status prepare(rf__run *r, rf_error *why)
     else
         rf__run_notify(r, "note", "%zu examples of %.1f tokens to train on (%zu were cut to %lld), %zu to evaluate on",
                        f->train.n, mean, f->train.cut, (long long)r->o.max_length, f->dev.n);
+    if (f->train.unread)
+        rf__run_notify(r, "note",
+                       "%zu texts have only tokens that are unknown to the vocabulary (one of single letters needs "
+                       "blanks between them)", f->train.unread);
     return status ? status : rf__finetune_report(r, f, why);
 }
 

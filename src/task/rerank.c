@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "task/answerer.h"
+#include "text/tokenizer.h"
 
 enum { BATCH_TOKENS = 4096 };
 
@@ -54,6 +55,7 @@ static rf_status add(rf_answerer *a, waiting *w, const char *query, size_t query
     w->start[++w->n] = (int32_t)n;
     a->reading.examples++;
     a->reading.cut += dropped > 0;
+    a->reading.unread += rf__all_unknown(rf_model_tokenizer(a->model), e);
     return RF_OK;
 }
 

@@ -301,6 +301,17 @@ int rf_tokenizer_is_special(const rf_tokenizer *t, int32_t id)
     return 0;
 }
 
+bool rf__all_unknown(const rf_tokenizer *t, const rf_encoding *e)
+{
+    bool some = false;
+    for (size_t i = 0; i < e->n; i++) {
+        if (e->added[i]) continue;
+        if (e->id[i] != t->special[RF_UNK]) return false;
+        some = true;
+    }
+    return some && t->special[RF_UNK] >= 0;
+}
+
 int rf_tokenizer_continues(const rf_tokenizer *t, int32_t id)
 {
     return id >= 0 && id < t->n && t->row->continues(t, id);

@@ -100,6 +100,9 @@ struct rf_tokenizer {
     struct rf_conversation *conversation;    /* how a pair becomes a text (conversation.h); NULL: by [SEP] */
 };
 
+/* Whether a text has tokens, and none of them is in the vocabulary. */
+bool rf__all_unknown(const rf_tokenizer *t, const rf_encoding *e);
+
 /* Whether the template has [CLS] before a text, and [SEP] after it or after the second text of a pair. */
 static inline bool rf__tokenizer_opens(const rf_tokenizer *t) { return !t->bare && !t->ends_alone; }
 static inline bool rf__tokenizer_ends(const rf_tokenizer *t) { return !t->bare && !t->open_end; }

@@ -100,6 +100,10 @@ static void proteins(void **state)
     gives(">a\nAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAACCCC\n>b\nD", "x", &parts,
           "[AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA]+[CCCC][D]");
     gives("", "x.fa", NULL, "");
+    const rf_reader_options apart = {.size = sizeof apart, .max_document = 64, .residues_apart = 1};
+    gives(">a\nmk\nTV*\n>b\n\nA\n C D\n", "x.fa", &apart, "[M K T V][A C D]");
+    gives(">a\nAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAC\nDE\n", "x.fa", &apart,
+          "[A A A A A A A A A A A A A A A A A A A A A A A A A A A A A A A A]+[C D E]");
     refuses("MK\n>a\nMK\n", "x.fa", NULL, RF_EDATA, "x.fa:1: expected a line that begins with '>', got residues");
     refuses(">a\n>b\nMK\n", "x.fa", NULL, RF_EDATA, "x.fa:2: 'a': expected residues, got none");
     refuses(">b\nMK\n>a\n", "x.fa", NULL, RF_EDATA, "'a': expected residues, got none");

@@ -52,6 +52,7 @@ typedef struct rf_reader_options {
     int keep_titles;            /* 1: keep the titles of wiki documents and headings; default 0 */
     size_t max_document;        /* in bytes, 64 to 2^30; 0: 1 MiB. A longer document is split, if possible at the end
                                    of a line or word, and continues as the next document */
+    int residues_apart;         /* FASTA: 1: a blank between two residues (RF_RESIDUES_APART); default 0 */
 } rf_reader_options;
 void rf_reader_options_init(rf_reader_options *o, size_t size);
 #define rf_reader_defaults(o) rf_reader_options_init((o), sizeof *(o))

@@ -223,7 +223,8 @@ static rf_status embed_file(job *j, const char *path)
 {
     cli_records in;
     cli_window *w = &j->window;
-    rf_status status = cli_records_open(j->io, &in, path, j->a->input);
+    rf_status status = cli_records_open(j->io, &in, path, j->a->input,
+                                        rf_model_tokenizer(rf_pipeline_model(j->model)));
     while (!status) {
         const char *text, *name;
         size_t size;
@@ -307,7 +308,7 @@ static int run(void *arguments, cli_io *io)
         rf_error last = {0};
         if (close_output(j, &last)) rf_fail(&io->why, last.code, "%s", last.text);
     }
-    if (whole) cli_embedding_note(io, &j->o, &j->all, "lines", false);
+    if (whole) cli_embedding_note(io, j->model, &j->o, &j->all, "lines", false);
     cli_out_discard(&j->out);
     cli_out_discard(&j->spool);
     cli_window_clear(&j->window);

@@ -7,6 +7,7 @@
 #include "cli/shell/commands.h"
 #include "cli/options/finetune_options.h"
 #include "cli/options/train_options.h"
+#include "cli/shared/records.h"
 #include "roformer/pipeline.h"
 
 typedef struct evaluate_args {
@@ -35,6 +36,10 @@ void cli_report_reading(const cli_io *io, const rf_reading *r)
     if (r->bad)
         cli_note(io, "%lld malformed line%s skipped, the first: %s", (long long)r->bad, r->bad > 1 ? "s were" : " was",
                  r->first);
+    if (r->unread)
+        cli_note(io, "%lld of %lld examples have only tokens that are unknown to the vocabulary, so their results mean "
+                 "little (a vocabulary of single letters needs blanks between them)", (long long)r->unread,
+                 (long long)r->examples);
     if (*r->remark) cli_note(io, "%s", r->remark);
 }
 
@@ -363,6 +368,7 @@ static int run(void *arguments, cli_io *io)
     if (io->why.code || cli_task_folder(a->f.t.model, a->f.dev ? a->f.task : NULL, folder, sizeof folder, &io->why))
         return cli_exit(io);
     cli_note_vocabulary_in(io, folder);
+    cli_records_note(io, folder, &a->f.t);
     a->f.t.given = was_given;
     a->f.t.given_user = (void *)(uintptr_t)io->parsed;
     a->f.t.model = folder;

@@ -7,6 +7,7 @@
 
 #include "cli/shell/commands.h"
 #include "cli/io/io.h"
+#include "cli/shared/unread.h"
 
 struct args {
     const char *model;
@@ -26,7 +27,7 @@ typedef struct job {
     int targets;
     cli_window window;
     uint64_t first;             /* the number of the window's first text                                              */
-    bool printed;
+    bool printed, unread;
 } job;
 
 /* ---- targets ----------------------------------------------------------------------------------------------------- */
@@ -179,6 +180,7 @@ static rf_status answer_batch(job *j, const cli_texts *in)
     const char *const *text = cli_window_texts(w);
     rf_fill_mask(j->m.pipeline, text, w->size, n, &j->o, &mask, &masks, &r, &inner);
     if (inner.code && r->bad < 0) return rf_fail(why, inner.code, "%s", inner.text);
+    for (int64_t i = 0; i < r->done && i < n; i++) cli_note_unread(j->io, j->m.t, text[i], w->size[i], &j->unread);
     for (int64_t m = 0; m < masks && !status; m += mask[m].of)
         status = answer(j, text[mask[m].text], w->size[mask[m].text], mask + m);
     if (!status) status = cli_flush(why);

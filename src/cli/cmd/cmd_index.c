@@ -78,7 +78,8 @@ static rf_status add_file(job *j, const char *path)
     uint64_t first = 1;
     cli_window *w = &j->window;
     rf_error *why = &j->io->why;
-    rf_status status = cli_records_open(j->io, &in, path, j->a->input_format);
+    rf_status status = cli_records_open(j->io, &in, path, j->a->input_format,
+                                        rf_model_tokenizer(rf_pipeline_model(j->model)));
     while (!status && text && !(status = cli_records_next(&in, &text, &size, &name))) {
         if (text && !w->n) first = in.number;
         if (text) status = cli_window_add(w, text, size, why);
@@ -120,7 +121,7 @@ static rf_status end(job *j)
     if (j->blank)
         cli_note(j->io, "%lld of %lld lines are empty: they keep their numbers and are never found",
                  (long long)j->blank, (long long)j->all.done);
-    cli_embedding_note(j->io, &j->o, &j->all, "lines", false);
+    cli_embedding_note(j->io, j->model, &j->o, &j->all, "lines", false);
     return RF_OK;
 }
 

@@ -7,6 +7,7 @@
 
 #include "cli/shell/commands.h"
 #include "cli/options/train_options.h"
+#include "cli/shared/records.h"
 #include "cli/shared/training.h"
 
 void train_prepare(void *args)
@@ -54,6 +55,7 @@ static int run(void *arguments, cli_io *io)
     if (!a->text.n && !a->t.datas && !a->t.resume_from_checkpoint)
         rf_fail(&io->why, RF_EARG, "pretrain: expected --text FILE... (or --data, --mix), got none");
     if (a->t.model && !a->t.config) cli_note_vocabulary_in(io, a->t.model);
+    if (a->t.model) cli_records_note(io, a->t.model, &a->t);
     if (!a->t.model && !a->t.resume_from_checkpoint)
         rf_fail(&io->why, RF_EARG, "pretrain: expected --model DIR, a folder with a tokenizer, got none");
     if (io->why.code) return cli_exit(io);

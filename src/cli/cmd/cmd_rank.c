@@ -111,7 +111,8 @@ static rf_status score_lines(const struct args *a, cli_io *io, rf_pipeline *p, c
                            : "");
     if (rf_utf8_blank(query, strlen(query)))
         return rf_fail(&io->why, RF_EARG, "QUERY: expected a text, got an empty one");
-    rf_status status = cli_records_read(io, path, a->input_format, lines, names);
+    rf_status status = cli_records_read(io, path, a->input_format, rf_model_tokenizer(rf_pipeline_model(p)), lines,
+                                        names);
     const int64_t n = lines->n;
     double *score = status ? NULL : malloc((size_t)(n ? n : 1) * sizeof *score);
     if (!status && !score) status = rf_fail(&io->why, RF_ENOMEM, "out of memory: %lld lines", (long long)n);

@@ -5,13 +5,14 @@
 #include "cli/shell/commands.h"
 #include "cli/io/io.h"
 #include "cli/shared/records.h"
+#include "cli/shared/unread.h"
 #include "roformer/pipeline.h"
 
 struct args {
     const char *model, *context, *input;
     rf_logprob_options o;
     int json, dtype, format;
-    bool noted;                         /* that first tokens are not counted */
+    bool noted, unread;                 /* that first tokens are not counted; that a text is unknown                  */
     cli_list texts;
 };
 
@@ -53,6 +54,7 @@ static rf_status score_one(struct args *a, cli_io *io, rf_pipeline *p, const cha
                  "is not counted (--context gives it one)");
         a->noted = true;
     }
+    if (!status) cli_note_unread(io, rf_model_tokenizer(rf_pipeline_model(p)), text, size, &a->unread);
     return status ? status : print(a, name, text, size, s, &io->why);
 }
 
@@ -76,7 +78,8 @@ static rf_status score_file(struct args *a, cli_io *io, rf_pipeline *p)
     cli_records in;
     const char *text, *name;
     size_t size;
-    rf_status status = cli_records_open(io, &in, a->input ? a->input : "-", a->format);
+    rf_status status = cli_records_open(io, &in, a->input ? a->input : "-", a->format,
+                                        rf_model_tokenizer(rf_pipeline_model(p)));
     while (!status && !(status = cli_records_next(&in, &text, &size, &name)) && text && !cli_stopped()) {
         rf_error inner = {0};
         status = score_one(a, io, p, in.proteins ? name : NULL, text, size, &inner);

@@ -107,7 +107,7 @@ static void note_all(job *j)
     if (j->blank)
         cli_note(j->io, "%lld of %lld queries are empty and have no results", (long long)j->blank,
                  (long long)(j->all.done + j->blank));
-    cli_embedding_note(j->io, &j->o, &j->all, "queries", true);
+    cli_embedding_note(j->io, j->model, &j->o, &j->all, "queries", true);
 }
 
 /* Queries that are proteins, from standard input. */
@@ -117,7 +117,8 @@ static rf_status search_records(job *j)
     const char *text, *name;
     size_t size;
     rf_error inner = {0};
-    rf_status status = cli_records_open(j->io, &in, "-", CLI_INPUT_FASTA);
+    rf_status status = cli_records_open(j->io, &in, "-", CLI_INPUT_FASTA,
+                                        rf_model_tokenizer(rf_pipeline_model(j->model)));
     j->many = true;
     while (!status && !(status = cli_records_next(&in, &text, &size, &name)) && text)
         if (search(j, text, size, in.number, &inner)) status = cli_records_fail(&in, in.number, &inner);

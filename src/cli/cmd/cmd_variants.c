@@ -48,7 +48,7 @@ static rf_status read_protein(job *j)
         j->sequence = copy(a->sequence, j->length);
         return j->sequence ? RF_OK : cli_no_memory(j->io);
     }
-    rf_status status = cli_records_open(j->io, &in, a->fasta, CLI_INPUT_FASTA);
+    rf_status status = cli_records_open(j->io, &in, a->fasta, CLI_INPUT_FASTA, NULL);
     if (!status) status = cli_records_next(&in, &text, &size, &name);
     if (!status && !text)
         status = rf_fail(&j->io->why, RF_EDATA, "%s: expected a record with the wild type, got none", a->fasta);

@@ -19,7 +19,7 @@ const cli_exit_row cli_exit_codes[] = {
     {"5", "out of memory"},
     {"6", "a result is not finite"},
     {"75",
-     "not finished, try again later: another run uses the folder, or training was stopped (--resume latest continues it)"},
+     "not finished, try again later: another run uses the folder, or training was stopped (--resume latest goes on)"},
     {"128 + n", "ended by signal n (130: Ctrl-C, 141: the reader of the output exited, 143: a request to terminate)"},
     {0},
 };

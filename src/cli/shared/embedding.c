@@ -1,6 +1,8 @@
 /* embedding.c — options that determine the vectors of texts. */
 #include "cli/shared/embedding.h"
 
+#include "cli/shared/unread.h"
+
 rf_status cli_query_prompt(cli_io *io, rf_pipeline *p, const char *text, const char *name, rf_embed_options *o)
 {
     rf_error inner = {0};
@@ -72,7 +74,7 @@ void cli_embedding_count(rf_texts_report *all, const rf_texts_report *some)
     all->unknown += some->unknown;
 }
 
-void cli_embedding_note(const cli_io *io, const rf_embed_options *o, const rf_texts_report *all,
+void cli_embedding_note(const cli_io *io, const rf_pipeline *p, const rf_embed_options *o, const rf_texts_report *all,
                         const char *what, bool by_index)
 {
     const int64_t own = all->tokens - 2 * all->done;                                    /* without [CLS] and [SEP] */
@@ -83,5 +85,6 @@ void cli_embedding_note(const cli_io *io, const rf_embed_options *o, const rf_te
     if (all->unknown && 2 * all->unknown >= own)                    /* half, if each includes its space sign */
         cli_note(io, "%lld of the %lld tokens of these %s are unknown to the vocabulary, so their vectors have little "
                  "meaning; %s", (long long)all->unknown, (long long)own, what,
-                 by_index ? "use an index by a model for this language" : "use a model for this language (-m)");
+                 by_index ? "use an index by a model for this language"
+                          : cli_unread_advice(rf_model_tokenizer(rf_pipeline_model(p))));
 }

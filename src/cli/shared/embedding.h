@@ -60,7 +60,7 @@ void cli_embedding_count(rf_texts_report *all, const rf_texts_report *some);
 
 /* Prints what the vectors of texts (`what`: "lines") leave out: tokens beyond the limit, and words without a token.  It
  * also names the option that changes this, unless the command follows an index. */
-void cli_embedding_note(const cli_io *io, const rf_embed_options *o, const rf_texts_report *all,
+void cli_embedding_note(const cli_io *io, const rf_pipeline *p, const rf_embed_options *o, const rf_texts_report *all,
                         const char *what, bool by_index);
 
 #endif

@@ -6,7 +6,37 @@
 
 enum { MOST_RESIDUES = 1 << 26, LEAST_NUCLEOTIDES = 30 };
 
-rf_status cli_records_open(cli_io *io, cli_records *r, const char *path, int format)
+static void note_words(const cli_io *io, const char *file)
+{
+    cli_note(io, "%s: expected a model of proteins for a FASTA file, got one whose vocabulary has words of a language: "
+             "the results mean little; name a model of proteins (-m)", file);
+}
+
+/* *apart: blanks must separate the residues. */
+static rf_status look_at_vocabulary(cli_io *io, const char *file, const rf_tokenizer *t, int *apart)
+{
+    rf_residues how = RF_RESIDUES_JOINED;
+    const rf_status status = t ? rf_tokenizer_residues(t, &how, &io->why) : RF_OK;
+    *apart = how == RF_RESIDUES_APART;
+    if (how == RF_RESIDUES_WORDS) note_words(io, file);
+    return status;
+}
+
+void cli_records_note(const cli_io *io, const char *folder, const rf_train_options *o)
+{
+    const rf_text_format format = o->reader.format;
+    rf_tokenizer *t;
+    rf_residues how;
+    int i = 0;
+    while (i < o->texts && format != RF_TEXT_FASTA &&
+           (format != RF_TEXT_AUTO || rf_text_format_of(o->text[i]) != RF_TEXT_FASTA))
+        i++;
+    if (i == o->texts || rf_tokenizer_open(io->ctx, folder, &t, NULL)) return;
+    if (!rf_tokenizer_residues(t, &how, NULL) && how == RF_RESIDUES_WORDS) note_words(io, o->text[i]);
+    rf_tokenizer_free(t);
+}
+
+rf_status cli_records_open(cli_io *io, cli_records *r, const char *path, int format, const rf_tokenizer *t)
 {
     *r = (cli_records){.io = io, .file = strcmp(path, "-") ? path : "standard input"};
     if (format == CLI_INPUT_LINES || (format == CLI_INPUT_AUTO && rf_text_format_of(path) != RF_TEXT_FASTA))
@@ -14,8 +44,9 @@ rf_status cli_records_open(cli_io *io, cli_records *r, const char *path, int for
     rf_reader_options o;
     rf_reader_defaults(&o);
     o.format = RF_TEXT_FASTA;
-    o.max_document = MOST_RESIDUES;
-    return rf_reader_open(io->ctx, &path, 1, &o, &r->proteins, &io->why);
+    const rf_status status = look_at_vocabulary(io, r->file, t, &o.residues_apart);
+    o.max_document = (size_t)MOST_RESIDUES << o.residues_apart;
+    return status ? status : rf_reader_open(io->ctx, &path, 1, &o, &r->proteins, &io->why);
 }
 
 /* A sequence of 30 residues that are all A, C, G, T, U and N is not a protein. */
@@ -23,7 +54,7 @@ static void warn_of_nucleotides(cli_records *r, const rf_document *d)
 {
     if (r->warned || d->size < LEAST_NUCLEOTIDES) return;
     for (size_t i = 0; i < d->size; i++)
-        if (!strchr("ACGTUN", d->text[i])) return;
+        if (!strchr("ACGTUN ", d->text[i])) return;
     cli_note(r->io,
              "%s: record %llu, '%.100s', has only the letters A, C, G, T, U and N: expected the amino acids of a "
              "protein, got what looks like nucleotides; translate them first, unless the model is one of DNA",
@@ -71,13 +102,14 @@ const char *cli_records_title(const cli_records *r, const char *name, char buffe
     return buffer;
 }
 
-rf_status cli_records_read(cli_io *io, const char *path, int format, cli_window *text, cli_window *name)
+rf_status cli_records_read(cli_io *io, const char *path, int format, const rf_tokenizer *t, cli_window *text,
+                           cli_window *name)
 {
     cli_records in;
     const char *one, *called;
     char buffer[32];
     size_t size;
-    rf_status status = cli_records_open(io, &in, path, format);
+    rf_status status = cli_records_open(io, &in, path, format, t);
     while (!status && !(status = cli_records_next(&in, &one, &size, &called)) && one) {
         const char *title = cli_records_title(&in, called, buffer);
         status = cli_window_add(text, one, size, &io->why);

@@ -58,7 +58,7 @@ static rf_status embed(cli_io *io, rf_pipeline *p, const rf_embed_options *given
     }
     cli_progress_clear(&bar);
     if (inner.code) return rf_fail(&io->why, inner.code, "%s", inner.text);
-    if (!cli_stopped()) cli_embedding_note(io, &o, &all, what, false);
+    if (!cli_stopped()) cli_embedding_note(io, p, &o, &all, what, false);
     return RF_OK;
 }
 
@@ -66,7 +66,8 @@ rf_status cli_vectors_read(cli_io *io, rf_pipeline *p, const rf_embed_options *o
                            cli_vectors *out)
 {
     const char *file = strcmp(path, "-") ? path : "standard input";
-    const rf_status status = cli_records_read(io, path, format, &out->lines, &out->names);
+    const rf_status status = cli_records_read(io, path, format, rf_model_tokenizer(rf_pipeline_model(p)), &out->lines,
+                                              &out->names);
     return status ? status : embed(io, p, o, file, 1, out->names.n ? "records" : "lines", out);
 }
 

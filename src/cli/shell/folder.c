@@ -144,10 +144,30 @@ static void note_keys(cli_io *io, const char *folder)
     if (!rf_config_unknown_keys(io->ctx, folder, text, sizeof text, NULL) && *text) cli_note(io, "%s", text);
 }
 
+/* A vocabulary of capital letters, as of proteins, whose folder does not say do_lower_case: the text is lowercased, and
+ * then no letter is found. */
+static void note_case(const cli_io *io, const char *folder, const rf_tokenizer *t)
+{
+    rf_encoding e;
+    int capitals = 0, read = 0;
+    rf_encoding_init(&e, io->ctx);
+    for (char letter[2] = "A"; *letter <= 'Z'; ++*letter) {
+        if (rf_tokenizer_id(t, letter) < 0) continue;
+        capitals++;
+        read += rf_encode(t, letter, 1, NULL, 0, 0, RF_ENCODE_PLAIN, &e, NULL, NULL) || !e.n ||
+                e.id[0] != rf_tokenizer_unk(t);
+    }
+    rf_encoding_clear(&e);
+    if (capitals && !read)
+        cli_note(io, "%s: the vocabulary has capital letters, but texts are lowercased, so none is found in it; set "
+                 "\"do_lower_case\": false in " RF_FILE_TOKENIZER_CONFIG, folder);
+}
+
 static void note_vocabulary(const cli_io *io, const char *folder, const rf_config *c, const rf_tokenizer *t)
 {
     enum { FILLED_UP = 128, ROWS = 64 };                    /* rounded, as publishers do, ESMC's 33 tokens to 64     */
     const long long rows = c->vocab_size, tokens = t ? rf_tokenizer_size(t) : rows;
+    if (t) note_case(io, folder, t);
     if (rows % ROWS == 0 && rows - tokens < ROWS) return;
     if (rows - tokens >= FILLED_UP || 10 * (rows - tokens) > rows)
         cli_note(io, "%s: the vocabulary has %lld tokens, but vocab_size is %lld; the file may be truncated, and words "

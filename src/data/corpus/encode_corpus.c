@@ -8,6 +8,8 @@
  * shrinks. */
 #include "data/corpus/encode_corpus.h"
 
+#include "data/documents/reader.h"
+
 enum { CHUNK_BYTES = 1 << 16, CHUNKS = 32 };
 
 typedef struct chunk {
@@ -150,7 +152,8 @@ rf_status rf__feed(const rf_ctx *ctx, const rf_tokenizer *t, rf_reader *r, doubl
         return rf_fail(why, RF_ENOMEM, "out of memory: buffers to tokenize");
     }
     for (size_t i = 0; i < workers; i++) rf_encoding_init(&f->encoding[i], ctx);
-    const rf_status status = feed_all(f, r, sink, user, why);
+    rf_status status = rf__reader_residues(r, t, why);
+    if (!status) status = feed_all(f, r, sink, user, why);
     for (size_t i = 0; i < workers; i++) rf_encoding_clear(&f->encoding[i]);
     for (int i = 0; i < CHUNKS; i++) {
         rf__free(ctx, f->chunk[i].text);

@@ -270,7 +270,7 @@ double rf_reader_share(const rf_reader *r)
 static uint64_t hash_of_options(const rf_reader *r)
 {
     const int64_t o[] = {(int64_t)r->o.format, (int64_t)r->o.split, r->o.keep_titles != 0, (int64_t)r->o.max_document};
-    return rf__hash64(r->field, strlen(r->field), rf__hash64(o, sizeof o, 0));
+    return rf__hash64(r->field, strlen(r->field), rf__hash64(o, sizeof o, r->o.residues_apart != 0));
 }
 
 static uint64_t add_file(const rf_reader *r, int i, uint64_t content, uint64_t hash)
@@ -306,6 +306,17 @@ uint64_t rf__reader_stamp(const rf_reader *r)
         hash = add_file(r, i, stamp, hash);
     }
     return hash;
+}
+
+rf_status rf__reader_residues(rf_reader *r, const rf_tokenizer *t, rf_error *why)
+{
+    bool proteins = r->o.format == RF_TEXT_FASTA;
+    for (int i = 0; i < r->files && r->o.format == RF_TEXT_AUTO; i++)
+        proteins |= rf_text_format_of(r->file[i].path) == RF_TEXT_FASTA;
+    rf_residues how = RF_RESIDUES_JOINED;
+    const rf_status status = proteins ? rf_tokenizer_residues(t, &how, why) : RF_OK;
+    if (how == RF_RESIDUES_APART) r->o.residues_apart = 1;
+    return status;
 }
 
 rf_status rf__reader_unchanged(const rf_reader *r, rf_error *why)

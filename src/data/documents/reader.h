@@ -3,6 +3,7 @@
 #define RF_READER_INTERNAL_H
 
 #include "roformer/inspect/reader.h"
+#include "roformer/tokenizer.h"
 
 /* Copies the given options (NULL: none) over the defaults. */
 rf_status rf__reader_options_read(rf_reader_options *own, const rf_reader_options *given, rf_error *why);
@@ -14,6 +15,9 @@ rf_status rf__reader_from_memory(const rf_ctx *ctx, const void *data, size_t siz
 /* A hash of names, sizes, times and options: readers with the same stamp read the same bytes. 0: files that are not
  * regular, or too new. */
 uint64_t rf__reader_stamp(const rf_reader *r);
+
+/* Reads FASTA as the tokenizer needs it: sets residues_apart. */
+rf_status rf__reader_residues(rf_reader *r, const rf_tokenizer *t, rf_error *why);
 
 /*   RF_EDATA    size or time of a file has changed since the reader was opened */
 rf_status rf__reader_unchanged(const rf_reader *r, rf_error *why);

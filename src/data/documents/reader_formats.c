@@ -190,6 +190,18 @@ static rf_status header(rf_reader *r, const char *p, size_t n, bool whole, rf_er
     return RF_OK;
 }
 
+/* Appends residues to the record, with a blank between two of them if `residues_apart` says so. */
+static rf_status append_residues(rf_reader *r, const char *residues, size_t n, rf_error *why)
+{
+    if (!r->o.residues_apart) return append(r, residues, n, why);
+    rf_status s = RF_OK;
+    for (size_t i = 0; i < n && !s; i++) {
+        if (r->size > r->from || r->continues) s = append(r, " ", 1, why);
+        if (!s) s = append(r, residues + i, 1, why);
+    }
+    return s;
+}
+
 static rf_status fasta(rf_reader *r, const char *p, size_t n, bool first, bool whole, rf_error *why)
 {
     rf_error inner = {0};
@@ -207,7 +219,7 @@ static rf_status fasta(rf_reader *r, const char *p, size_t n, bool first, bool w
     if (!s && (r->stop ? used : stop && stop + 1 < residues + used))
         s = rf_fail(why, RF_EDATA, "%s:%lld: '%.200s': expected '*' only at the end of a protein, got residues behind "
                     "it", rf__reader_name(r), (long long)r->number, r->title);
-    if (!s) s = append(r, residues, stop ? used - 1 : used, why);
+    if (!s) s = append_residues(r, residues, stop ? used - 1 : used, why);
     r->stop |= stop != NULL;
     rf__free(r->ctx, residues);
     return s;

@@ -84,6 +84,7 @@ rf_status rf__items_text(rf__items *t, rf__text text, rf__text pair, rf_error *w
     if (!reserve(t, e->n)) return no_memory(t, why);
     for (size_t i = 0; i < e->n; i++) append_token(t, e->id[i], e->type[i]);
     t->cut += dropped > 0;
+    t->unread += rf__all_unknown(t->tokenizer, e);
     end_sequence(t);
     return RF_OK;
 }

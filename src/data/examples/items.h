@@ -21,6 +21,7 @@ struct rf__items {
     const rf__example_format *format;
     int64_t K, max_length;              /* labels; longest sequence in tokens                                         */
     size_t n, sequences, tokens, cut;   /* cut: number of examples that were truncated                                */
+    size_t unread;                      /* number of texts of which no token is in the vocabulary                     */
     size_t *first, *start;              /* [n+1], [sequences+1]                                                       */
     int32_t *id, *type;                 /* [tokens]                                                                   */
     int32_t *label;                     /* by format->kind: [n]; [tokens], -1 for all but the first piece of a word;
