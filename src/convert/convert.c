@@ -291,8 +291,7 @@ static rf_status write_files(struct conversion *c)
     if (!status) status = rf__other_files_copy(&c->files, c->why);
     if (!status && c->reranker)
         status = rf__reranker_write(c->ctx, c->reranker, &c->config, c->tokenizer, c->to, c->why);
-    const char *const *files = c->tokenizer ? rf_tokenizer_files(c->tokenizer) : NULL;
-    return status ? status : rf__checksums_of_model(c->ctx, c->to, &c->config, files, c->why);
+    return status ? status : rf__checksums_of_model(c->ctx, c->to, c->why);
 }
 
 /* Prevents training runs in the folder meanwhile. */

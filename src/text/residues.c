@@ -14,10 +14,12 @@ static rf_status read_as(const rf_tokenizer *t, const char *text, size_t size, r
     return rf_encode(t, text, size, NULL, 0, 0, RF_ENCODE_PLAIN | RF_ENCODE_NO_SPECIALS, e, NULL, why);
 }
 
+/* <eos> and [unused1] are no words. */
 static bool is_word(const char *token)
 {
     size_t letters = 0;
     bool o = false;
+    if (*token == '<' || *token == '[') return false;
     for (; *token; token++) {
         letters += *token >= 'a' && *token <= 'z';
         o |= *token == 'o';

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
+#include "roformer/inspect/files.h"
 #include "tokenizer.h"
 
 #define REPLACED ".replaced"

@@ -301,5 +301,5 @@ rf_status rf__rtd_save_generator(const rf__rtd *t, const float *slab, const rf_t
     if (!status) status = rf__path(path, sizeof path, own, RF_FILE_WEIGHTS, why);
     if (!status) status = rf__params_save(&t->generator, slab, type, path, why);
     if (status) return status;
-    return rf__checksums_of_model(t->ctx, own, &t->generator.config, rf_tokenizer_files(tokenizer), why);
+    return rf__checksums_of_model(t->ctx, own, why);
 }

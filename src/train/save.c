@@ -326,8 +326,7 @@ static rf_status save_model(rf__run *r, rf_error *why)
     if (!status) status = rf__params_save(own, z->value, r->o.save_type, path, why);
     if (!status && r->rtd)
         status = rf__rtd_save_generator(r->rtd, z->value, r->tokenizer, r->o.save_type, r->folder, why);
-    if (!status) status = rf__checksums_of_model(r->ctx, r->folder, &r->params.config,
-                                                 rf_tokenizer_files(r->tokenizer), why);
+    if (!status) status = rf__checksums_of_model(r->ctx, r->folder, why);
     if (!status) status = write_card(r, why);
     if (!status) rf__run_notify(r, "save", "%s", r->folder);
     return status;

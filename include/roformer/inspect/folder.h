@@ -43,6 +43,12 @@ typedef void rf_checksums_report(void *user, const char *file, const char *damag
 rf_status rf_checksums_verify(const rf_ctx *ctx, const char *folder, const char *list, rf_checksums_report *report,
                               void *user, rf_error *why);
 
+/* Calls `report`, with damage NULL, for each file of a model's folder that its results depend on and RF_FILE_CHECKSUMS
+ * does not list: lists of versions before 0.3.0 have the configuration, the weights and the tokenizer only. Nothing is
+ * reported for a folder without a list. */
+rf_status rf_checksums_unlisted(const rf_ctx *ctx, const char *folder, rf_checksums_report *report, void *user,
+                                rf_error *why);
+
 /* ---- runs -------------------------------------------------------------------------------------------------------- */
 
 /* Lists the steps of all folders checkpoint-<step>, in rising order, complete or not.

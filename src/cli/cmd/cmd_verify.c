@@ -5,6 +5,7 @@
 
 #include "cli/shell/commands.h"
 #include "cli/io/io.h"
+#include "roformer/inspect/files.h"
 #include "roformer/inspect/folder.h"
 
 struct args { cli_list folder; int json, verbose; };
@@ -14,6 +15,8 @@ typedef struct verdict {
     const struct args *a;
     json_t *all;                        /* one object for each folder, with --json                                    */
     json_t *files;                      /* of this folder                                                             */
+    json_t *unlisted;                   /* those of its files that have no checksum, with --json                      */
+    cli_names without;                  /* ... otherwise                                                              */
     const char *folder;
     int64_t folders, damaged, read;
     rf_error first;                     /* damage                                                                     */
@@ -32,6 +35,14 @@ static void report(void *user, const char *file, const char *damage)
     cli_put_name(file);
     if (damage) printf(": damaged (%s)\n", damage);
     else puts(": intact");
+}
+
+static void report_unlisted(void *user, const char *file, const char *damage)
+{
+    (void)damage;
+    verdict *v = user;
+    if (v->a->json) cli_json_add(&v->unlisted, cli_text_json(file, strlen(file)));
+    else cli_names_add(&v->without, file);
 }
 
 /* Reads the text files next to the weights, listed or not: a dictionary, a tokenizer.json, modules. */
@@ -68,9 +79,13 @@ static void end_folder(verdict *v, const char *list, rf_status status, const rf_
     v->damaged += status != RF_OK;
     if (status && !v->first.code) rf_fail(&v->first, status, "%s: %s", v->folder, why->text);
     if (v->a->json)
-        cli_json_add(&v->all, json_pack("{s:o, s:s?, s:b, s:s?, s:O}", "folder",
+        cli_json_add(&v->all, json_pack("{s:o, s:s?, s:b, s:s?, s:O, s:O}", "folder",
                                         cli_text_json(v->folder, strlen(v->folder)), "list", list, "intact", !status,
-                                        "damage", status ? why->text : NULL, "files", v->files));
+                                        "damage", status ? why->text : NULL, "files", v->files, "unlisted",
+                                        v->unlisted));
+    else if (v->without.n)
+        cli_note(v->io, "%s: without a checksum, and not compared: %s; %s is of an earlier version, or the files came "
+                 "later", v->folder, cli_names_text(&v->without), list);
 }
 
 static void verify_one(verdict *v, const char *folder, const char *list)
@@ -78,10 +93,15 @@ static void verify_one(verdict *v, const char *folder, const char *list)
     rf_error why = {0};
     v->folder = folder;
     v->files = json_array();
+    v->unlisted = json_array();
+    v->without = (cli_names){0};
     rf_status status = list ? rf_checksums_verify(v->io->ctx, folder, list, report, v, &why) : read_whole(v, &why);
+    if (!status && list && !strcmp(list, RF_FILE_CHECKSUMS))
+        status = rf_checksums_unlisted(v->io->ctx, folder, report_unlisted, v, &why);
     if (!status) status = read_texts(v, list, &why);
     end_folder(v, list, status, &why);
     json_decref(v->files);
+    json_decref(v->unlisted);
 }
 
 /* Prints one line for the result. */
@@ -158,10 +178,11 @@ const cli_command cmd_verify = {
     "FOLDER...",
     "verify the checksums of checkpoints and models",
     "Reads every file of a checkpoint, of a trained model, or of all checkpoints of a run, and compares it with the "
-    "checksums that were written with it (COMPLETE, checksums.json).  Prints for each FOLDER whether it is intact, "
-    "and which files are damaged.  Exits with status 3 if a file is damaged, or if a file without a checksum, such as "
-    "a damaged tokenizer.json, prevents the model from being opened.  A model without checksums is read completely: "
-    "its weights must be finite and match its configuration.",
+    "checksums that were written with it (COMPLETE, checksums.json).  Those of a model are of all files that its "
+    "results depend on, also in the folders of its modules; a note names such files that the list lacks.  Prints for each "
+    "FOLDER whether it is intact, and which files are damaged.  Exits with status 3 if a file is damaged, or if a file "
+    "without a checksum, such as a damaged tokenizer.json, prevents the model from being opened.  A model without "
+    "checksums is read completely: its weights must be finite and match its configuration.",
     examples,
     options,
     sizeof(struct args),

@@ -149,6 +149,11 @@ rf_status cli_flush(rf_error *why);
 /* Prints one line of JSON; floats have the 9 digits that represent an f32 exactly.  Frees `value`. */
 rf_status cli_print_json(json_t *value, size_t flags, rf_error *why);
 
+/* A list of names in a message: whole names, then "and N more" if not all fit. */
+typedef struct cli_names { char text[400]; size_t used; int64_t n, more; } cli_names;
+void cli_names_add(cli_names *names, const char *name);
+const char *cli_names_text(cli_names *names);
+
 /* ---- signals ----------------------------------------------------------------------------------------------------- */
 
 void cli_signals_init(void);            /* SIGPIPE, SIGXFSZ: errno; SIGBUS in a mapped file: message and exit 4 */

@@ -28,6 +28,27 @@ bool cli_text_add_json(cli_text *t, json_t *value, size_t flags)
     return good;
 }
 
+void cli_names_add(cli_names *names, const char *name)
+{
+    enum { END = 32 };                                                      /* for " and N more"                      */
+    const size_t size = strlen(name) + (names->n ? 2 : 0), left = sizeof names->text - END - names->used;
+    names->n++;
+    if (names->more || size >= left) {
+        names->more++;
+        return;
+    }
+    snprintf(names->text + names->used, left, "%s%s", names->n > 1 ? ", " : "", name);
+    names->used += size;
+}
+
+const char *cli_names_text(cli_names *names)
+{
+    if (names->more)
+        snprintf(names->text + names->used, sizeof names->text - names->used, "%s%lld more",
+                 names->used ? " and " : "", (long long)names->more);
+    return names->text;
+}
+
 bool cli_text_print(cli_text *t)
 {
     const bool good = cli_put_text(t->at, t->n);

@@ -9,7 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/bytes.h"
 #include "store/store.h"
+#include "store/task.h"
 #include "text/tokenizer.h"
 #include "train/checkpoint/checksums.h"
 
@@ -86,21 +88,19 @@ static rf_status add_some(const rf_ctx *ctx, const char *folder, const char *con
     return status;
 }
 
-rf_status rf__checksums_write(const rf_ctx *ctx, const char *folder, const char *list, const char *const file[],
-                              rf_error *why)
+/* Takes ownership of `files`. */
+static rf_status write_list(const rf_ctx *ctx, const char *folder, const char *list, json_t *files, rf_error *why)
 {
     char path[4096], hex[16];
-    json_t *files = json_array();
-    rf_status status = file ? add_some(ctx, folder, file, &files, why) : add_all(ctx, folder, &files, why);
     json_t *all = json_pack("{s:s, s:o}", "format", format, "files", files);
-    char *text = status || !all ? NULL : text_of(all);
+    char *text = all ? text_of(all) : NULL;
     if (text) {
         snprintf(hex, sizeof hex, "%08" PRIx32, rf__crc32c(0, text, strlen(text)));
         free(text);
         rf__json_set(&all, "crc32c", json_string(hex));
         text = all ? rf__json_dump(all, JSON_INDENT(1)) : NULL;
     }
-    if (!status && !text) status = rf_fail(why, RF_ENOMEM, "out of memory: a list of files");
+    rf_status status = text ? RF_OK : rf_fail(why, RF_ENOMEM, "out of memory: a list of files");
     if (!status) status = rf__path(path, sizeof path, folder, list, why);
     if (!status) status = rf__replace_file(ctx, path, text, strlen(text), why);
     free(text);
@@ -108,16 +108,104 @@ rf_status rf__checksums_write(const rf_ctx *ctx, const char *folder, const char 
     return status;
 }
 
-enum { LISTED = 16 };                                    /* maximum number of files of a model                     */
-
-rf_status rf__checksums_of_model(const rf_ctx *ctx, const char *folder, const rf_config *config,
-                                 const char *const *tokenizer, rf_error *why)
+rf_status rf__checksums_write(const rf_ctx *ctx, const char *folder, const char *list, const char *const file[],
+                              rf_error *why)
 {
-    const char *file[LISTED + 1] = {RF_FILE_CONFIG, RF_FILE_WEIGHTS};
-    int n = 2;
-    while (n < LISTED && tokenizer && *tokenizer) file[n++] = *tokenizer++;
-    for (const char *const *own = rf_sentence_files(config); n < LISTED && *own; n++) file[n] = *own++;
-    return rf__checksums_write(ctx, folder, RF_FILE_CHECKSUMS, file, why);
+    json_t *files = json_array();
+    const rf_status status = file ? add_some(ctx, folder, file, &files, why) : add_all(ctx, folder, &files, why);
+    if (!status) return write_list(ctx, folder, list, files, why);
+    json_decref(files);
+    return status;
+}
+
+/* ---- the files that make a model ---- */
+
+/* Whether a result depends on a file of this name in a model's folder. */
+static bool counts(const char *name)
+{
+    static const char *const fixed[] = {RF_FILE_CONFIG,   RF_FILE_WEIGHTS, RF_FILE_GENERATION, RF_FILE_MODULES,
+                                        RF_FILE_SENTENCE, RF_FILE_PROMPTS, RF_FILE_DICTIONARY, RF_FILE_CHAT_TEMPLATE,
+                                        NULL};
+    return rf__is_among(fixed, name) || rf__tokenizer_file(name);
+}
+
+/* Whether it is the name of a file next to the list or in a subfolder, and printable. */
+static bool plain_name(const char *name)
+{
+    bool plain = name && *name && *name != '/' && !strstr(name, "..");
+    for (const char *p = name; plain && *p; p++) plain = (unsigned char)*p >= 32 && *p != 127;
+    return plain;
+}
+
+typedef rf_status visit_file(void *user, const char *name, rf_error *why);
+
+/* Regular files of folder/below; of the folder itself ("") those that count. */
+static rf_status visit_folder(const char *folder, const char *below, visit_file *visit, void *user, rf_error *why)
+{
+    char place[4096], path[4096], name[1024];
+    struct dirent **entry;
+    struct stat st;
+    rf_status status = rf__path(place, sizeof place, folder, below, why);
+    const int n = status ? 0 : scandir(place, &entry, NULL, alphasort);
+    if (n < 0) return *below && errno == ENOENT ? RF_OK
+                                                : rf_fail(why, RF_EIO, "%s: cannot list: %s", place, strerror(errno));
+    for (int i = 0; i < n; i++) {
+        const char *own = entry[i]->d_name;
+        const int size = snprintf(name, sizeof name, "%s%s%s", below, *below ? "/" : "", own);
+        if (!status && *own != '.' && (*below || counts(own)) && size > 0 && (size_t)size < sizeof name &&
+            !rf__path(path, sizeof path, folder, name, NULL) && !stat(path, &st) && S_ISREG(st.st_mode))
+            status = visit(user, name, why);
+        free(entry[i]);
+    }
+    if (!status || n) free(entry);
+    return status;
+}
+
+/* The files of a model that count, and those in the folders of its modules (modules.json). */
+static rf_status visit_model(const rf_ctx *ctx, const char *folder, visit_file *visit, void *user, rf_error *why)
+{
+    char path[4096];
+    json_t *modules, *module;
+    size_t i;
+    rf_error unread = {0};                                       /* a damaged modules.json: opening reports it        */
+    rf_status status = visit_folder(folder, "", visit, user, why);
+    if (status) return status;
+    if (rf__sentence_load(ctx, folder, "", RF_FILE_MODULES, true, path, &modules, &unread) == RF_ENOMEM)
+        return rf_fail(why, RF_ENOMEM, "%s", unread.text);
+    json_array_foreach(modules, i, module) {
+        const char *below = json_string_value(json_object_get(module, "path"));
+        if (!status && plain_name(below) && *below != '.') status = visit_folder(folder, below, visit, user, why);
+    }
+    json_decref(modules);
+    return status;
+}
+
+typedef struct listing { const rf_ctx *ctx; const char *folder; json_t *files; } listing;
+
+static const json_t *entry_of(const json_t *files, const char *name)
+{
+    size_t i;
+    json_t *x;
+    json_array_foreach((json_t *)(uintptr_t)files, i, x) {
+        const char *own = json_string_value(json_object_get(x, "name"));
+        if (own && !strcmp(own, name)) return x;
+    }
+    return NULL;
+}
+
+static rf_status add_visited(void *user, const char *name, rf_error *why)
+{
+    listing *l = user;
+    return entry_of(l->files, name) ? RF_OK : add_file(l->ctx, l->folder, name, &l->files, why);
+}
+
+rf_status rf__checksums_of_model(const rf_ctx *ctx, const char *folder, rf_error *why)
+{
+    listing l = {ctx, folder, json_array()};
+    const rf_status status = visit_model(ctx, folder, add_visited, &l, why);
+    if (!status) return write_list(ctx, folder, RF_FILE_CHECKSUMS, l.files, why);
+    json_decref(l.files);
+    return status;
 }
 
 rf_status rf__checksums_remove(const char *folder, rf_error *why)
@@ -145,14 +233,6 @@ static rf_status compare(const check *c, const char *name, json_int_t bytes, con
         return rf_fail(damage, RF_EDATA, "%zu bytes instead of %" JSON_INTEGER_FORMAT, size, bytes);
     snprintf(hex, sizeof hex, "%08" PRIx32, crc);
     return strcmp(hex, expected) ? rf_fail(damage, RF_EDATA, "CRC") : RF_OK;
-}
-
-/* Whether it is the name of a file next to the list or in a subfolder, and printable. */
-static bool plain_name(const char *name)
-{
-    bool plain = name && *name && *name != '/' && !strstr(name, "..");
-    for (const char *p = name; plain && *p; p++) plain = (unsigned char)*p >= 32 && *p != 127;
-    return plain;
 }
 
 static rf_status check_file(const check *c, const json_t *entry, rf_error *why)
@@ -204,17 +284,6 @@ static rf_status read_list(const check *c, json_t **all, rf_error *why)
     *all = rf__json_parse(text, size, 0, c->list, why);
     rf__free(c->ctx, text);
     return *all ? check_list(c, *all, why) : why->code;
-}
-
-static const json_t *entry_of(const json_t *files, const char *name)
-{
-    size_t i;
-    json_t *x;
-    json_array_foreach((json_t *)(uintptr_t)files, i, x) {
-        const char *own = json_string_value(json_object_get(x, "name"));
-        if (own && !strcmp(own, name)) return x;
-    }
-    return NULL;
 }
 
 static bool size_of(const rf_ctx *ctx, const char *path, json_int_t *size)
@@ -281,6 +350,30 @@ rf_status rf_checksums_verify(const rf_ctx *ctx, const char *folder, const char 
         const rf_status one = check_file(&c, json_array_get(files, i), status ? NULL : why);
         if (!status) status = one;
     }
+    json_decref(all);
+    return status;
+}
+
+typedef struct unlisted { const json_t *files; rf_checksums_report *report; void *user; } unlisted;
+
+static rf_status report_unlisted(void *user, const char *name, rf_error *why)
+{
+    (void)why;
+    const unlisted *u = user;
+    if (!entry_of(u->files, name)) u->report(u->user, name, NULL);
+    return RF_OK;
+}
+
+rf_status rf_checksums_unlisted(const rf_ctx *ctx, const char *folder, rf_checksums_report *report, void *user,
+                                rf_error *why)
+{
+    if (!(ctx && folder && report)) return rf__missing("rf_checksums_unlisted", "ctx, folder, report", why);
+    const check c = {ctx, folder, RF_FILE_CHECKSUMS, NULL, NULL};
+    rf_error own = {0};
+    json_t *all = NULL;
+    rf_status status = read_list(&c, &all, why ? why : &own);
+    unlisted u = {json_object_get(all, "files"), report, user};
+    if (!status && all) status = visit_model(ctx, folder, report_unlisted, &u, why);
     json_decref(all);
     return status;
 }

@@ -14,11 +14,10 @@
 rf_status rf__checksums_write(const rf_ctx *ctx, const char *folder, const char *list, const char *const file[],
                               rf_error *why);
 
-/* RF_FILE_CHECKSUMS of a model's folder: the configuration and its files, the weights, and the files of the `tokenizer`
- * (NULL at the end; NULL: none). The list must be removed before any of these files is written, so that it never
- * describes files of another model. */
-rf_status rf__checksums_of_model(const rf_ctx *ctx, const char *folder, const rf_config *config,
-                                 const char *const *tokenizer, rf_error *why);
+/* RF_FILE_CHECKSUMS of a model's folder: all files that a result depends on, which are configuration, weights, files of
+ * the tokenizer and of generation, and those of sentence-transformers with the folders of its modules. The list must be
+ * removed before any of these files is written, so that it never describes files of another model. */
+rf_status rf__checksums_of_model(const rf_ctx *ctx, const char *folder, rf_error *why);
 rf_status rf__checksums_remove(const char *folder, rf_error *why);
 
 /* RF_EDATA: the folder has a list that matches its weights, and one of `file` (NULL at the end; settings, which may be

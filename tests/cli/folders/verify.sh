@@ -44,6 +44,32 @@ expect 0 '' "$program" verify stray
 cp -r model words && printf 'hello\n' > words/checkpoint-4/tokenizer.json
 expect 3 '1 of 3 folders are damaged; words/checkpoint-4: ' "$program" verify words
 
+# Every file that a result depends on has a checksum: what sentence-transformers keeps, too, whichever program wrote it.
+cp -r model from && mkdir from/1_Pooling from/2_Dense from/2_Dense/deeper && rm -r from/checkpoint-* from/checksums.json
+cat > from/modules.json << 'EOC'
+[{"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.Transformer"},
+ {"idx": 1, "name": "1", "path": "1_Pooling", "type": "sentence_transformers.models.Pooling"}]
+EOC
+echo '{"word_embedding_dimension": 16, "pooling_mode_mean_tokens": true, "pooling_mode_cls_token": false}' > from/1_Pooling/config.json
+echo '{"max_seq_length": 32, "do_lower_case": false}' > from/sentence_bert_config.json
+echo '{"temperature": 0.5}' > from/generation_config.json
+expect 0 'whole: written' "$program" convert from whole
+for file in 1_Pooling/config.json modules.json sentence_bert_config.json config.json tokenizer_config.json vocab.txt generation_config.json; do
+    rm -rf changed && cp -r whole changed
+    if [ $file = 1_Pooling/config.json ]; then
+        sed -i 's/"pooling_mode_mean_tokens": true/"pooling_mode_mean_tokens": false/; s/"pooling_mode_cls_token": false/"pooling_mode_cls_token": true/' changed/$file
+    else echo ' ' >> changed/$file; fi
+    cmp -s whole/$file changed/$file && fail "$file was not changed"
+    expect 3 "changed: $file: " "$program" verify changed
+done
+expect 0 '' "$program" verify whole
+grep -q 'without a checksum' err && fail "not listed: $(cat err)"
+# A list without them, as earlier versions wrote it, is compared as far as it goes, and says so.
+cp model/checksums.json whole/checksums.json && cp model/model.safetensors model/config.json whole
+expect 0 'whole: without a checksum, and not compared: generation_config.json, modules.json, sentence_bert_config.json, 1_Pooling/config.json; checksums.json' "$program" verify whole
+expect 0 '' "$program" verify --json whole
+holds out '"1_Pooling/config.json"'
+
 # A model from elsewhere has no list: it is read instead.
 "$make_model" foreign || exit 1
 expect 0 '' "$program" verify foreign
