@@ -219,11 +219,10 @@ static int done(void *user, int64_t number, const rf_generation *g, const rf_err
         x->stopped = g->end == RF_GENERATE_STOP || (g->end == RF_GENERATE_SINK && x->full && g->n < x->most);
         x->tokens = g->n;
         x->prompt_tokens = g->prompt_tokens;
-        if (!x->stream) {
-            x->text.n = 0;
-            srv_put(&x->text, g->text, g->bytes);
-            if (x->openai && !x->text.failed) x->text.n = stop_at(x, 0); /* OpenAI's: without the stop string */
-        }
+        x->text.n = 0;                                  /* a stream lacks an incomplete last character (U+FFFD) */
+        srv_put(&x->text, g->text, g->bytes);
+        if (!x->stream && x->openai && !x->text.failed)
+            x->text.n = stop_at(x, 0);                  /* OpenAI's: without the stop string */
     }
     if (!why && x->text.failed) rf_fail(&own, RF_ENOMEM, "out of memory: the text");
     else if (!why && g && g->end == RF_GENERATE_SINK && !x->full) own = srv_call_late(&x->call);

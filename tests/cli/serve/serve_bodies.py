@@ -300,6 +300,19 @@ def events_of(s, body):
 
 
 @test
+def a_stream_has_the_text_of_an_answer_that_ends_within_a_character():
+    halves = 0
+    with Server(program, "-m", "letters") as s:
+        for n in range(1, 9):
+            ask = {"prompt": "\u65e5\u672c", "max_tokens": n, "temperature": 0}
+            text = status(s.post("/v1/completions", ask), 200).json()["choices"][0]["text"]
+            events, whole = events_of(s, ask)
+            expect(whole and "".join(e["choices"][0]["text"] for e in events) == text, n, text, events)
+            halves += text.endswith("\ufffd")
+    expect(halves > 0, "no text ends within a character")
+
+
+@test
 def a_stream_has_its_numbers_of_tokens_when_it_is_asked():
     ask = {"prompt": "the", "max_tokens": 5, "temperature": 0}
     with Server(program, "-m", "causal") as s:
