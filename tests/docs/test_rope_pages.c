@@ -87,6 +87,27 @@ static int sinusoid(const double *a, int n, double *out)
     return (int)d;
 }
 
+/* The least distance between two of the first T rows of the library's table of C columns (cosines and sines). */
+static int least_distance(const double *a, int n, double *out)
+{
+    (void)n;
+    const int64_t d = (int64_t)a[0], T = (int64_t)a[1];
+    double *row = calloc((size_t)(T * d), sizeof *row), x[D_MOST];
+    assert_non_null(row);
+    for (int64_t c = 0; c < d; c++) x[c] = c % 2 == 0;
+    out[0] = INFINITY;
+    for (int64_t m = 0; m < T; m++) {
+        rotate(row + m * d, x, d, (double)m, RF_ROPE_PAIRS);
+        for (int64_t k = 0; k < m; k++) {
+            double sum = 0;
+            for (int64_t c = 0; c < d; c++) sum += pow(row[m * d + c] - row[k * d + c], 2);
+            out[0] = fmin(out[0], sqrt(sum));
+        }
+    }
+    free(row);
+    return 1;
+}
+
 /* p_m . p_n, and with a matrix between them: the sines count twice. */
 static double product_of(const double *a, double sines)
 {
@@ -107,6 +128,13 @@ static int times_conjugate(const double *a, int n, double *out)
 {
     (void)n;
     const double complex z = number(a[0], a[1]) * conj(number(a[2], a[3]));
+    return out[0] = creal(z), out[1] = cimag(z), 2;
+}
+
+static int euler(const double *a, int n, double *out)
+{
+    (void)n;
+    const double complex z = cexp(number(0, a[0]));
     return out[0] = creal(z), out[1] = cimag(z), 2;
 }
 
@@ -394,8 +422,10 @@ static const struct function {
     {"binary", 1, binary},
     {"bits_between", 2, bits_between},
     {"sinusoid", 2, sinusoid},
+    {"least_distance", 2, least_distance},
     {"product", 3, product},
     {"product_weighted", 3, product_weighted},
+    {"euler", 1, euler},
     {"times_conjugate", 4, times_conjugate},
     {"complex_score", 6, complex_score},
     {"rotated_score", 6, rotated_score},
