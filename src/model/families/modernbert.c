@@ -130,11 +130,11 @@ static const rf_known_key known[] = {
 
 /* ---- config.json beyond its tables ------------------------------------------------------------------------------- */
 
-/* layer_types: the first layer is global, and the next global one determines how many are in between. */
+/* layer_types: the first layer is global, and the next global one determines how many are in between. As in
+ * transformers, global_attn_every_n_layers then has no effect. */
 static rf_status read_types(const char *file, const json_t *root, rf_config *c, rf_error *why)
 {
     const json_t *list = json_object_get(root, "layer_types");
-    const json_t *given = json_object_get(root, "global_attn_every_n_layers");
     const size_t n = json_array_size(list);
     int64_t every = 0;
     if (!list || json_is_null(list)) return RF_OK;
@@ -150,14 +150,7 @@ static rf_status read_types(const char *file, const json_t *root, rf_config *c, 
                            global ? "full_attention" : "sliding_attention");
     }
     if (status) return status;
-    if (!every) every = c->num_hidden_layers;
-    const bool same = !given || c->global_attn_every_n_layers == every ||
-                      (every == c->num_hidden_layers && c->global_attn_every_n_layers > every);
-    if (!same)
-        return rf_fail(why, RF_EDATA, "%s: layer_types: expected full_attention in every layer that "
-                       "global_attn_every_n_layers, %lld, divides, got it in every one that %lld divides; remove one "
-                       "of the two", file, (long long)c->global_attn_every_n_layers, (long long)every);
-    c->global_attn_every_n_layers = every;
+    c->global_attn_every_n_layers = every ? every : c->num_hidden_layers;
     return RF_OK;
 }
 
