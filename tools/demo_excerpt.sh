@@ -1,6 +1,6 @@
 #!/bin/sh
-# demo_excerpt.sh PROGRAM [--renew] — checks the excerpts of `make demo` in README.md: the first blanks, the search, the
-# matrix.  --renew updates README.md.
+# demo_excerpt.sh PROGRAM [--renew] — checks the excerpts of `make demo` in README.md: the first blanks and the search.
+# --renew updates README.md.
 set -eu
 program=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
 cd "$(dirname "$0")/.."
@@ -14,7 +14,7 @@ awk -v lines="$work/readme.txt" -v shown=build/release/readme.txt '
 blanks == 1 { blanks = 0; print "..."; next }
 blanks { print; if ($0 == "") blanks--; next }
 /^\$ roformer index/ { there = 1; at = index($0, lines); $0 = substr($0, 1, at - 1) shown }
-/^roformer help/ { there = 0 }
+/^  1  / { there = 0 }
 there && was != "" || there && $0 != "" { print }
 { was = $0 }' "$work/page" | sed -e '${/^$/d;}' > "$work/excerpt"
 [ "${2:-}" = --renew ] || { cat "$work/excerpt"; exit 0; }
