@@ -87,6 +87,8 @@ typedef struct rf_engine_job_options {
     const char *prompt;         /* only rf_engine_classify and rf_engine_cross: text that is put before each text, or
                                    the first text of each pair; NULL (default): the default prompt of a CrossEncoder
                                    folder; "": none. RF_EUNSUPPORTED: the folder's chat template places the prompt */
+    int admitted;               /* 1: the job is a part of work that has been accepted, so that max_wait and
+                                   max_queue_tokens do not refuse it; default 0 */
 } rf_engine_job_options;
 void rf_engine_job_options_init(rf_engine_job_options *o, size_t size);
 #define rf_engine_job_defaults(o) rf_engine_job_options_init((o), sizeof *(o))

@@ -353,12 +353,15 @@ static const json_t *text_of(const json_t *v) { return json_is_object(v) ? json_
 
 bool srv_check_count(srv_request *r, const char *name, size_t n)
 {
-    const int64_t most = r->s->o.limits.max_client_batch_size;
+    const srv_limits *l = &r->s->o.limits;
+    const bool service = (r->dialect == SRV_OPENAI || r->dialect == SRV_COHERE) &&
+                         l->max_service_batch_size > l->max_client_batch_size;
+    const int64_t most = service ? l->max_service_batch_size : l->max_client_batch_size, got = (int64_t)n - r->beside;
     if (!n) return srv_error(r, 400, "Empty", "`%s` cannot be empty", name), false;
-    if ((int64_t)n <= most) return true;
+    if (got <= most) return true;
     r->failure = "batch_size";
-    srv_error(r, 422, "Validation", "`%s`: batch size %zu is above the maximum allowed batch size %lld", name, n,
-              (long long)most);
+    srv_error(r, 422, "Validation", "`%s`: batch size %lld > maximum allowed batch size %lld (%s)", name,
+              (long long)got, (long long)most, service ? "--max-service-batch-size" : "--max-client-batch-size");
     return false;
 }
 

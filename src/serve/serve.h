@@ -7,6 +7,7 @@
  *     server.c             opens and closes all of it
  *     models.c             the models, reloading
  *     shared_call.c        requests that a model computes together
+ *     pieces.c             requests with many inputs, a job after the other
  *     fields.c             members of a JSON body: types and ranges from one table for each route
  *     http/http.c          connections, headers, bodies and answers, with libmicrohttpd
  *     http/connections.c   deadlines, clients that left

@@ -56,6 +56,28 @@ extern const srv_route srv_routes[]; /* a row without a path at the end         
 /* The route of a path. NULL: there is none; *allowed then names the methods of the path, or is "". */
 const srv_route *srv_route_find(const char *method, const char *path, size_t size, char allowed[32]);
 
+/* ---- inputs that are computed by one job after the other: pieces.c ----------------------------------------------- */
+
+typedef struct srv_pieces {
+    int64_t n, done, now;    /* inputs; computed ones; those of the job that is computed                           */
+    int64_t columns;
+    float *own;              /* [n, columns], if there are several jobs                                            */
+    const float *result;     /* [n, columns]                                                                       */
+    int64_t (*tokens)(const srv_request *r, int64_t i); /* of an input, estimated                                  */
+    rf_status (*submit)(srv_request *r, int64_t first, int64_t n, const rf_engine_job_options *o, rf_error *why);
+    srv_step *finish;
+} srv_pieces;
+
+/* Takes permits for n inputs and computes them, in jobs that `submit` passes to the engine; then a worker calls
+ * `finish` with r->pieces.result. */
+void srv_compute(srv_request *r, int64_t n, int64_t (*tokens)(const srv_request *r, int64_t i),
+                 rf_status (*submit)(srv_request *r, int64_t first, int64_t n, const rf_engine_job_options *o,
+                                     rf_error *why),
+                 srv_step *finish);
+
+/* About the tokens of a text of this size, with [CLS] and [SEP]. */
+static inline int64_t srv_tokens_of(size_t bytes) { return 3 + (int64_t)(bytes / 4); }
+
 /* ---- a request --------------------------------------------------------------------------------------------------- */
 
 struct srv_request {
@@ -78,12 +100,15 @@ struct srv_request {
     json_t *in;            /* the body                                                                   */
     srv_task task[2];      /* in the queue of the workers; [1]: the end of a shared call's job           */
     srv_step *finish;      /* the function that a worker calls with the result                           */
+    atomic_int ends;       /* ends of jobs, and of the calls that submitted them                         */
+    srv_pieces pieces;
     bool shared;           /* the job also computes other requests, so it is not canceled                */
     int64_t swallowed;     /* bytes of the body that came                                                */
     bool form;             /* the body is a form, not JSON                                               */
     bool html;             /* the client accepts text/html: a browser                                    */
     bool counted;          /* in srv_server.active                                                       */
     int64_t permits, held; /* inputs; those that count as waiting or computed                            */
+    int64_t beside;        /* inputs that the limit of inputs does not count                             */
 
     srv_model *model; /* taken, until the request is freed                                          */
     rf_engine_job *job;
@@ -111,7 +136,8 @@ struct srv_request {
  *   fail         sends the error for a status of the library
  *   release      decrements the number of users
  *   refuse_full  answers 429
- *   hold         takes permits for n inputs, until let_go or the request's end; false: answered with 429 */
+ *   hold         takes permits for n inputs, until let_go or the request's end; false: answered with 429. Of a large
+ *                request, only --max-client-batch-size inputs are counted, since others are computed in between */
 srv_request *srv_request_new(srv_server *s, const char *path);
 void srv_request_release(srv_request *r);
 void srv_answer(srv_request *r, int status, const char *type);
@@ -135,8 +161,10 @@ rf_engine_job_options srv_job_options(srv_request *r, srv_step *finish);
 rf_status srv_job_end(srv_request *r);
 void srv_job_free(srv_request *r);
 
-/* After a call that submits a job: answers the request if the job was refused; cancels it if the client has left. */
+/* After a call that submits a job: answers the request if the job was refused; cancels it if the client has left. The
+ * request may end before it returns. cancelable: only the latter, for jobs with a `done` of their own. */
 void srv_submitted(srv_request *r, rf_status status, const rf_error *why);
+void srv_cancelable(srv_request *r);
 /* Cancels the job, unless it may compute others' requests, too: then only the request's own call, if it still waits.
  * every: the job even then. */
 void srv_request_cancel(srv_request *r, bool every);

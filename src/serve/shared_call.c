@@ -175,7 +175,7 @@ void srv_call_submit(srv_call *c, srv_step *finish)
     all->last = c;
     pthread_mutex_unlock(&all->lock);
     if (!rf_engine_call(r->model->engine, run_call, c, &o, &r->job, &why)) {
-        srv_submitted(r, RF_OK, NULL);
+        srv_cancelable(r);
         return;
     }
     srv_request_release(r); /* there is no job */

@@ -327,6 +327,32 @@ static rf_status fails(void *user, rf_pipeline *p, rf_error *why)
     return user ? rf_fail(why, RF_EDATA, "%s", (const char *)user) : RF_ENUMERIC;
 }
 
+/* A job of more tokens than may wait is refused while another one waits, unless it has been admitted. */
+static void parts_of_accepted_work_are_not_refused(void **state)
+{
+    (void)state;
+    rf_engine_options o;
+    rf_engine_defaults(&o);
+    o.max_queue_tokens = 1;
+    engine_setup s = begin(&o);
+    static const char *const text[] = {"the river"};
+    rf_engine_job *held, *first, *second = NULL;
+    gate *g = close_gate(&s, &held);
+    rf_engine_job_options j;
+    rf_error why = {0};
+    rf_engine_job_defaults(&j);
+    assert_int_equal(rf_engine_embed(s.e, text, NULL, 1, NULL, &j, &first, &why), RF_OK);
+    assert_int_equal(rf_engine_embed(s.e, text, NULL, 1, NULL, &j, &second, &why), RF_EBUSY);
+    j.admitted = 1;
+    assert_int_equal(rf_engine_embed(s.e, text, NULL, 1, NULL, &j, &second, NULL), RF_OK);
+    open_gate(g, held);
+    assert_int_equal(rf_engine_wait(first, -1, NULL), RF_OK);
+    assert_int_equal(rf_engine_wait(second, -1, NULL), RF_OK);
+    rf_engine_job_free(first);
+    rf_engine_job_free(second);
+    finish(&s);
+}
+
 static void what_cannot_be_computed_is_refused(void **state)
 {
     (void)state;
@@ -521,6 +547,7 @@ int main(void)
         cmocka_unit_test(done_returns_before_wait),
         cmocka_unit_test(done_is_not_called_after_free),
         cmocka_unit_test(running_jobs_can_be_canceled),
+        cmocka_unit_test(parts_of_accepted_work_are_not_refused),
         cmocka_unit_test(what_cannot_be_computed_is_refused),
         cmocka_unit_test(a_long_wait_is_refused),
         cmocka_unit_test(closing_ends_what_waits),

@@ -34,10 +34,11 @@ static void make_job(rf_engine *e, rf_engine_job *j)
 }
 
 /* Checks whether `tokens` more may wait; under the lock. */
-static rf_status admit(const rf_engine *e, int64_t tokens, rf_error *why)
+static rf_status admit(const rf_engine *e, int64_t tokens, int admitted, rf_error *why)
 {
     const double wait = rf__engine_wait_seconds(e);
     if (e->closing) return rf_fail(why, RF_ECANCELED, "engine: expected an open engine, got one that is being closed");
+    if (admitted) return RF_OK;
     if (e->o.max_wait > 0 && wait > e->o.max_wait)
         return rf_fail(why, RF_EBUSY, "engine: expected a wait of at most %g s, got %.2g s; try again later",
                        e->o.max_wait, wait);
@@ -61,7 +62,7 @@ static rf_status new_job(rf_engine *e, const rf__job_kind *what, const rf_engine
     if (!j) return rf_fail(why, RF_ENOMEM, "out of memory: a job");
     make_job(e, j);
     pthread_mutex_lock(&e->lock);
-    const rf_status full = admit(e, 0, why);                    /* before texts are read in vain */
+    const rf_status full = admit(e, 0, own.admitted, why);                    /* before texts are read in vain */
     if (!full && e->scratches) j->window.e.scratch = e->scratch[--e->scratches];
     pthread_mutex_unlock(&e->lock);
     if (full) {
@@ -84,7 +85,7 @@ static rf_status submit(rf_engine *e, rf_engine_job *j, rf_engine_job **out, rf_
         e->scratch[e->scratches++] = j->window.e.scratch;
         j->window.e.scratch = NULL;
     }
-    const rf_status status = admit(e, rf__job_tokens(j), why);
+    const rf_status status = admit(e, rf__job_tokens(j), j->own.admitted, why);
     if (status) {
         pthread_mutex_unlock(&e->lock);
         rf__job_destroy(j);

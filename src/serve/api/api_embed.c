@@ -218,29 +218,35 @@ static void put_cosines(srv_text *t, const float *v, int64_t n, int64_t D)
 static void finish(srv_request *r)
 {
     const embedding *x = r->own;
-    int64_t n, D;
-    if (srv_job_end(r)) return;
-    const float *v = rf_engine_result(r->job, &n, &D);
+    const float *v = r->pieces.result;
+    const int64_t n = r->pieces.n, D = r->pieces.columns;
     switch (x->style) {
     case TEI: put_vectors(&r->out, v, n, D); break;
     case OPENAI: put_openai(r, x, v, n, D); break;
     case SIMILARITY: put_cosines(&r->out, v, n, D); break;
     }
-    srv_job_free(r);
     srv_answer_json(r);
 }
 
-static void submit(srv_request *r, embedding *x)
+static int64_t tokens_of(const srv_request *r, int64_t i)
 {
-    rf_error why = {0};
-    const int64_t n = x->n ? x->n : x->texts.n;
-    r->kind = SRV_EMBED;
-    if (!srv_hold(r, n)) return;
-    const rf_engine_job_options o = srv_job_options(r, finish);
+    const embedding *x = r->own;
+    return x->n ? x->start[i + 1] - x->start[i] : srv_tokens_of(x->texts.bytes[i]);
+}
+
+static rf_status submit(srv_request *r, int64_t first, int64_t n, const rf_engine_job_options *o, rf_error *why)
+{
+    const embedding *x = r->own;
+    if (!x->n)
+        return rf_engine_embed(r->model->engine, x->texts.text + first, x->texts.bytes + first, n, &x->o, o, &r->job,
+                               why);
+    int64_t *start = calloc((size_t)n + 1, sizeof *start);
+    if (!start) return rf_fail(why, RF_ENOMEM, "out of memory: %lld inputs", (long long)n);
+    for (int64_t i = 0; i <= n; i++) start[i] = x->start[first + i] - x->start[first];
     const rf_status status =
-        x->n ? rf_engine_embed_ids(r->model->engine, x->id, x->start, n, &x->o, &o, &r->job, &why)
-             : rf_engine_embed(r->model->engine, x->texts.text, x->texts.bytes, n, &x->o, &o, &r->job, &why);
-    srv_submitted(r, status, &why);
+        rf_engine_embed_ids(r->model->engine, x->id + x->start[first], start, n, &x->o, o, &r->job, why);
+    free(start);
+    return status;
 }
 
 /* `list`: the inputs; `options`: the object that has the options. */
@@ -257,7 +263,8 @@ static void embed(srv_request *r, style how, const json_t *list, const json_t *o
     srv_cut_texts(r, &x->texts);
     const char *format = srv_string(options, "encoding_format");
     x->base64 = format && !strcmp(format, "base64");
-    submit(r, x);
+    r->kind = SRV_EMBED;
+    srv_compute(r, x->n ? x->n : x->texts.n, tokens_of, submit, finish);
 }
 
 void srv_api_embed(srv_request *r)
@@ -287,6 +294,7 @@ void srv_similarity(srv_request *r)
         return;
     }
     json_object_set_new(r->in, "all", all); /* the texts are in r->in until the answer */
+    r->beside = 1;                          /* the source sentence */
     if (!json_array_size(sentences)) srv_error(r, 400, "Empty", "`sentences` cannot be empty");
     else embed(r, SIMILARITY, all, options ? options : in, NULL);
 }

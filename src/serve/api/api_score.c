@@ -9,6 +9,8 @@ typedef struct scores {
     srv_texts texts;
     const char **pair; /* [texts.n], or NULL                                                         */
     size_t *pair_bytes;
+    const char *query;
+    size_t query_bytes;
     bool raw, return_text;
     int64_t top;
     const json_t *documents;
@@ -70,9 +72,8 @@ static bool put_labels(srv_request *r, const float *score, int64_t K, int64_t to
 static void finish_labels(srv_request *r)
 {
     const scores *x = r->own;
-    int64_t n, K;
-    if (srv_job_end(r)) return;
-    const float *score = rf_engine_result(r->job, &n, &K);
+    const float *score = r->pieces.result;
+    const int64_t n = r->pieces.n, K = r->pieces.columns;
     const bool list = !x->one || !x->flat;
     if (list) srv_puts(&r->out, "[");
     for (int64_t i = 0; i < n; i++) {
@@ -80,8 +81,20 @@ static void finish_labels(srv_request *r)
         if (!put_labels(r, score + i * K, K, x->top)) return;
     }
     if (list) srv_puts(&r->out, "]");
-    srv_job_free(r);
     srv_answer_json(r);
+}
+
+static int64_t tokens_of(const srv_request *r, int64_t i)
+{
+    const scores *x = r->own;
+    return srv_tokens_of(x->texts.bytes[i] + x->query_bytes + (x->pair ? x->pair_bytes[i] : 0));
+}
+
+static rf_status submit_labels(srv_request *r, int64_t first, int64_t n, const rf_engine_job_options *o, rf_error *why)
+{
+    const scores *x = r->own;
+    return rf_engine_classify(r->model->engine, x->texts.text + first, x->texts.bytes + first, x->pair + first,
+                              x->pair_bytes + first, n, o, &r->job, why);
 }
 
 static bool add_input(srv_request *r, scores *x, int64_t i, const json_t *v)
@@ -127,7 +140,6 @@ static bool read_pairs(srv_request *r, scores *x, const json_t *list, bool pair)
  * and the labels of a single input are not in a list. */
 static void predict(srv_request *r, bool flat)
 {
-    rf_error why = {0};
     const json_t *options = srv_member(r->in, "parameters");
     scores *x = srv_need_model(r, NULL) ? srv_own(r, sizeof *x, free_scores) : NULL;
     if (!x) return;
@@ -140,11 +152,7 @@ static void predict(srv_request *r, bool flat)
     srv_cut_texts(r, &x->texts);
     x->top = srv_int(options, "top_k", INT64_MAX);
     r->kind = SRV_PREDICT;
-    if (!srv_hold(r, x->texts.n)) return;
-    const rf_engine_job_options o = srv_job_options(r, finish_labels);
-    const rf_status status = rf_engine_classify(r->model->engine, x->texts.text, x->texts.bytes, x->pair, x->pair_bytes,
-                                                x->texts.n, &o, &r->job, &why);
-    srv_submitted(r, status, &why);
+    srv_compute(r, x->texts.n, tokens_of, submit_labels, finish_labels);
 }
 
 /* Hugging Face's inference API. */
@@ -215,18 +223,22 @@ static void put_tei(srv_request *r, const scores *x, const ranked *list, int64_t
 static void finish_rerank(srv_request *r)
 {
     const scores *x = r->own;
-    int64_t n;
-    if (srv_job_end(r)) return;
-    const float *score = rf_engine_result(r->job, &n, NULL);
-    ranked *list = rank(r, score, n);
+    int64_t n = r->pieces.n;
+    ranked *list = rank(r, r->pieces.result, n);
     if (!list) return;
     for (int64_t i = 0; i < n && !x->raw; i++) list[i].score = sigmoid(list[i].score);
     if (n > x->top) n = x->top;
     if (r->dialect == SRV_COHERE) put_cohere(r, x, list, n);
     else put_tei(r, x, list, n);
     free(list);
-    srv_job_free(r);
     srv_answer_json(r);
+}
+
+static rf_status submit_texts(srv_request *r, int64_t first, int64_t n, const rf_engine_job_options *o, rf_error *why)
+{
+    const scores *x = r->own;
+    return rf_engine_cross(r->model->engine, x->query, x->query_bytes, x->texts.text + first, x->texts.bytes + first, n,
+                           1, o, &r->job, why);
 }
 
 /* Cohere's limit of a document, which would cut longer ones; a token has at least a byte.  false: answered. */
@@ -250,12 +262,12 @@ static bool within(srv_request *r, const srv_texts *x, int64_t most)
 
 static void rerank(srv_request *r, const char *model, const char *member)
 {
-    rf_error why = {0};
-    const char *query = srv_string(r->in, "query");
     scores *x = srv_need_model(r, model) ? srv_own(r, sizeof *x, free_scores) : NULL;
     if (!x) return;
     x->documents = json_object_get(r->in, member);
-    if (!*query) {
+    x->query = srv_string(r->in, "query");
+    x->query_bytes = strlen(x->query);
+    if (!x->query_bytes) {
         srv_error(r, 400, "Empty", "`query` cannot be empty");
         return;
     }
@@ -265,13 +277,9 @@ static void rerank(srv_request *r, const char *model, const char *member)
     x->raw = srv_bool(r->in, "raw_scores", false);
     x->return_text = srv_bool(r->in, "return_text", false) || srv_bool(r->in, "return_documents", false);
     x->top = srv_int(r->in, "top_n", INT64_MAX);
-    r->characters += (int64_t)strlen(query);
+    r->characters += (int64_t)x->query_bytes;
     r->kind = SRV_PREDICT;
-    if (!srv_hold(r, x->texts.n)) return;
-    const rf_engine_job_options o = srv_job_options(r, finish_rerank);
-    const rf_status status = rf_engine_cross(r->model->engine, query, RF_STRING, x->texts.text, x->texts.bytes,
-                                             x->texts.n, 1, &o, &r->job, &why);
-    srv_submitted(r, status, &why);
+    srv_compute(r, x->texts.n, tokens_of, submit_texts, finish_rerank);
 }
 
 void srv_api_rerank(srv_request *r)

@@ -6,6 +6,7 @@
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
+#include <math.h>
 #include <netdb.h>
 #include <microhttpd.h>
 #include <stdlib.h>
@@ -233,11 +234,17 @@ static void add_headers(struct MHD_Response *a, const srv_request *r)
     if (r->stream) add(a, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
 }
 
+/* Answers of more than 8 MB have more time in proportion. */
+static double write_seconds(const srv_request *r)
+{
+    return (double)r->s->o.limits.write_timeout * fmax(1, (double)r->out.n / 8e6);
+}
+
 static enum MHD_Result send_answer(srv_request *r)
 {
     struct MHD_Response *a;
     r->phase = SRV_ANSWERED;
-    srv_connection_enter(r->s, r->connection, SRV_SENDS, (double)r->s->o.limits.write_timeout, r->stream ? r : NULL);
+    srv_connection_enter(r->s, r->connection, SRV_SENDS, write_seconds(r), r->stream ? r : NULL);
     if (r->stream) a = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, 1 << 14, read_stream, r, NULL);
     else {
         r->sent = (int64_t)r->out.n;

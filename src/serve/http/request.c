@@ -32,6 +32,7 @@ void srv_request_release(srv_request *r)
     if (r->stream && *r->method) srv_log(r, r->complete); /* its writer has ended only now */
     srv_job_free(r);
     srv_let_go(r);
+    free(r->pieces.own);
     if (r->free_own) r->free_own(r->own);
     if (r->model) srv_model_release(r->model);
     srv_stream_free(r->stream);
@@ -174,14 +175,15 @@ void srv_refuse_full(srv_request *r)
 
 bool srv_hold(srv_request *r, int64_t inputs)
 {
-    const int64_t most = r->s->o.limits.max_concurrent_requests;
-    if (atomic_fetch_add(&r->s->permits, inputs) + inputs > most && inputs <= most) {
-        atomic_fetch_sub(&r->s->permits, inputs);
+    const int64_t most = r->s->o.limits.max_concurrent_requests,
+                  counted = rf__min64(inputs, r->s->o.limits.max_client_batch_size);
+    if (atomic_fetch_add(&r->s->permits, counted) + counted > most && counted <= most) {
+        atomic_fetch_sub(&r->s->permits, counted);
         srv_refuse_full(r);
         return false;
     }
     r->permits += inputs;
-    r->held += inputs;
+    r->held += counted;
     srv_metrics_accept(r, inputs);
     return true;
 }
@@ -202,11 +204,16 @@ void *srv_own(srv_request *r, size_t size, void (*free_own)(void *own))
     return r->own;
 }
 
+/* The next step needs the end of the job and that of the call that submitted it, which come in any order. */
+static void count_end(srv_request *r)
+{
+    if (atomic_fetch_add(&r->ends, 1) % 2) srv_later(r, r->finish, 0);
+}
+
 static void job_done(void *user, rf_engine_job *job)
 {
-    srv_request *r = user;
     (void)job;
-    srv_later(r, r->finish, 0);
+    count_end(user);
 }
 
 rf_engine_job_options srv_job_options(srv_request *r, srv_step *finish)
@@ -218,7 +225,7 @@ rf_engine_job_options srv_job_options(srv_request *r, srv_step *finish)
     o.done = job_done;
     o.user = r;
     r->finish = finish;
-    r->parsed = rf__seconds() - r->arrived;
+    if (!(r->parsed > 0)) r->parsed = rf__seconds() - r->arrived;
     return o;
 }
 
@@ -228,6 +235,12 @@ void srv_submitted(srv_request *r, rf_status status, const rf_error *why)
         srv_fail(r, why);
         return;
     }
+    srv_cancelable(r);
+    count_end(r);
+}
+
+void srv_cancelable(srv_request *r)
+{
     pthread_mutex_lock(&r->lock);
     r->submitted = true;
     pthread_mutex_unlock(&r->lock);
@@ -246,11 +259,12 @@ void srv_request_cancel(srv_request *r, bool every)
 rf_status srv_job_end(srv_request *r)
 {
     rf_error why = {0};
-    double total = 0;
+    double waited = 0, total = 0;
     const rf_status status = rf_engine_wait(r->job, -1, &why);
     const rf_texts_report *report = rf_engine_report(r->job);
-    rf_engine_times(r->job, &r->waited, &total);
-    r->computed = total - r->waited;
+    rf_engine_times(r->job, &waited, &total);
+    r->waited += waited;
+    r->computed += total - waited;
     if (report) r->tokens += report->tokens;
     if (status) srv_fail(r, &why);
     else r->inference = true;
@@ -262,6 +276,7 @@ void srv_job_free(srv_request *r)
     pthread_mutex_lock(&r->lock);
     rf_engine_job *job = r->job;
     r->job = NULL;
+    r->submitted = false;
     pthread_mutex_unlock(&r->lock);
     rf_engine_job_free(job);
 }

@@ -119,6 +119,28 @@ def s7_limits_of_inputs():
 
 
 @test
+def services_take_as_many_inputs_as_they_document():
+    with Server(program, "-m", "model", "-m", "pairs") as s:
+        texts = [" ".join(["the", "old", "river", "of", "paris"][:1 + i % 5]) for i in range(2048)]
+        one = [status(s.post("/embed", {"inputs": t}), 200).json()[0] for t in texts[:5]]
+        for inputs in texts, [[5 + i % 3] for i in range(2048)]:
+            a = status(s.post("/v1/embeddings", {"input": inputs}), 200).json()["data"]
+            expect([x["index"] for x in a] == list(range(2048)), "the order")
+            for i, x in enumerate(a):
+                expect(x["embedding"] == (one[i % 5] if inputs is texts else a[i % 3]["embedding"]), i, "another vector")
+        for n, code in ((2048, 200), (2049, 422)):
+            for path in "/v1/rerank", "/v2/rerank":
+                a = status(s.post(path, {"query": "a", "documents": texts[:3] * (n // 3) + texts[:n % 3], "model": "pairs"}), code)
+        expect("2049 > maximum allowed batch size 2048 (--max-service-batch-size)" in a.json()["message"], a)
+        a = status(s.post("/embed", {"inputs": ["a"] * 33}), 422).json()["error"]
+        expect("batch size 33 > maximum allowed batch size 32 (--max-client-batch-size)" in a, a)
+        for n, code in ((32, 200), (33, 422)):
+            status(s.post("/similarity", {"inputs": {"source_sentence": "a", "sentences": texts[:n]}}), code)
+    with Server(program, "-m", "model", "--max-client-batch-size", "4000") as s:
+        status(s.post("/v1/embeddings", {"input": ["a"] * 3000}), 200)
+
+
+@test
 def s8_what_a_model_cannot_do_is_424():
     """On OpenAI's routes 400, which their clients raise as BadRequestError."""
     cases = {"model": {"/predict", "/rerank", "/v1/rerank", "/v1/completions", "/generate", "/translate", "/search"},

@@ -442,6 +442,24 @@ def s10_overload_is_429_with_retry_after():
 
 
 @test
+def others_are_answered_while_many_inputs_are_computed():
+    with Server(program, "-m", "slow", "--max-batch-tokens", "256", "--max-concurrent-requests", "40") as s:
+        before, done = embed(s), []
+        body = {"input": [long_text(1 + i % 40) for i in range(400)]}
+        many = threading.Thread(target=lambda: done.append(s.post("/v1/embeddings", body)))
+        many.start()
+        s.wait_for(lambda: s.metric('te_request_count{method="batch"}') > 0, "the request with many inputs is accepted")
+        answers = 0
+        while not done:
+            expect(embed(s) == before, "another vector")
+            answers += not done
+        many.join()
+        expect(answers > 3, "answers while the others were computed", answers)
+        a = status(done[0], 200).json()["data"]
+        expect(a[0]["embedding"] == a[40]["embedding"] and len(a) == 400, "the same text")
+
+
+@test
 def a_request_that_takes_too_long_is_504():
     for model, path, body in (("slow", "/embed", {"inputs": [long_text(500)] * 32}),
                               ("slow", "/fill_mask", {"inputs": ["[MASK] " + long_text(400)] * 32}),
