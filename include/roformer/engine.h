@@ -68,6 +68,8 @@ typedef struct rf_engine_state {
     double tokens_per_second;           /* speed of the latest batches with some hundreds of tokens; 0: not known yet */
     double wait;                        /* estimated seconds until a new job would begin */
     double running_seconds;             /* seconds since the oldest running batch began; 0: there is none */
+    double stalled_seconds;             /* seconds since the last forward pass of the model ended, or since that batch
+                                           began, whichever is later; 0: there is none */
 } rf_engine_state;
 void rf_engine_get_state_sized(const rf_engine *e, rf_engine_state *out, size_t size);
 #define rf_engine_get_state(e, out) rf_engine_get_state_sized((e), (out), sizeof *(out))

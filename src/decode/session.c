@@ -3,6 +3,8 @@
 #include "model/model.h"
 #include "model/positions.h"
 
+#include <stdatomic.h>
+
 struct rf_session {
     rf_model *model;
     rf_graph *graph;
@@ -11,6 +13,7 @@ struct rf_session {
     rf_cache *cache;            /* of all sequences; NULL: none has begun                        */
     rf__observer *observer;
     void *observer_user;
+    _Atomic double *clock;      /* when a forward pass ended last; or NULL                                            */
 };
 
 static rf_status bind_model(rf_session *s, rf_error *why)
@@ -29,6 +32,17 @@ static rf_status bind_model(rf_session *s, rf_error *why)
 void rf_session_set_cancel(rf_session *s, const rf_cancel *cancel)
 {
     if (s) rf__graph_cancel(s->graph, cancel);
+}
+
+void rf__session_clock(rf_session *s, _Atomic double *clock)
+{
+    if (s) s->clock = clock;
+}
+
+/* A forward pass has ended. */
+static void note_pass(const rf_session *s)
+{
+    if (s->clock) atomic_store(s->clock, rf__seconds());
 }
 
 void rf__session_observe(rf_session *s, rf__observer *observer, void *user)
@@ -122,6 +136,7 @@ static rf_status finish(rf_session *s, const rf_tensor *x, const float **out, rf
 {
     const rf_error *e = rf_graph_error(s->graph);
     if (e->code) return rf_fail(why, e->code, "%s", e->text);
+    note_pass(s);
     const int64_t n = x->rank == 2 ? x->dim[0] * x->dim[1] : 0;
     if (!s->model->ctx->k->finite(x->f32, n))
         return rf_fail(why, RF_ENUMERIC, "model: expected a finite result, got NaN or infinity");
@@ -315,6 +330,7 @@ rf_status rf__session_read(rf_session *s, rf_type type, const rf_batch *source, 
     rf__source_forward(s->graph, s->encoder, source, cache);
     const rf_error *e = rf_graph_error(s->graph);
     rf__cache_end(cache, !e->code);
+    if (!e->code) note_pass(s);
     return e->code ? rf_fail(why, e->code, "%s", e->text) : RF_OK;
 }
 

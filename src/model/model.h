@@ -30,6 +30,9 @@ struct rf_model {
 /* Calls the observer with every layer's attention in the session's next calls; NULL: no longer. */
 void rf__session_observe(rf_session *s, rf__observer *observer, void *user);
 
+/* From now on, the time at which a forward pass ended last is stored in *clock; NULL: nowhere. */
+void rf__session_clock(rf_session *s, _Atomic double *clock);
+
 const rf_model *rf__session_model(const rf_session *s);
 
 /* The session's sequences. RF_EUNSUPPORTED: the model supports none; see rf_sequence_new. */

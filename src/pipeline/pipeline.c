@@ -162,11 +162,20 @@ void rf_pipeline_set_cancel(rf_pipeline *p, const rf_cancel *cancel)
     for (int i = 0; i < p->ctx->threads; i++) rf_session_set_cancel(p->worker[i].session, cancel);
 }
 
+void rf__pipeline_clock(rf_pipeline *p, _Atomic double *clock)
+{
+    p->clock = clock;
+    rf__session_clock(p->aligner, clock);
+    for (int i = 0; i < p->ctx->threads; i++) rf__session_clock(p->worker[i].session, clock);
+}
+
 rf_status rf__pipeline_add_session(rf_pipeline *p, rf_session **out, rf_error *why)
 {
     const rf_status status = rf_session_open(p->model, out, why);
-    if (!status) rf_session_set_cancel(*out, p->cancel);
-    return status;
+    if (status) return status;
+    rf_session_set_cancel(*out, p->cancel);
+    rf__session_clock(*out, p->clock);
+    return RF_OK;
 }
 
 rf_status rf__pipeline_workers(rf_pipeline *p, rf_error *why)

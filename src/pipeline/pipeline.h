@@ -111,6 +111,7 @@ struct rf_pipeline {
     double *logprob;
     char *text;
     const rf_cancel *cancel;            /* checked by all sessions; or NULL                                           */
+    _Atomic double *clock;              /* set by all sessions (rf__session_clock); or NULL                           */
     rf_session *aligner;                /* computes alignments of translations; NULL: not opened                      */
 };
 
@@ -123,6 +124,9 @@ rf_status rf__text_fail(const rf_texts_report *const *given, int64_t i, int64_t 
                         rf_error *why);
 
 rf_status rf__pipeline_check(const rf_pipeline *p, const void *text, int64_t n, rf_error *why);
+
+/* From now on, the time at which a forward pass of any session ended last is stored in *clock. */
+void rf__pipeline_clock(rf_pipeline *p, _Atomic double *clock);
 
 /* Opens another session, which checks the pipeline's flag. */
 rf_status rf__pipeline_add_session(rf_pipeline *p, rf_session **out, rf_error *why);

@@ -327,6 +327,40 @@ static rf_status fails(void *user, rf_pipeline *p, rf_error *why)
     return user ? rf_fail(why, RF_EDATA, "%s", (const char *)user) : RF_ENUMERIC;
 }
 
+/* Three forward passes in one job, each after a pause: the time without one begins again with each. */
+static rf_status pass_and_look(void *user, rf_pipeline *p, rf_error *why)
+{
+    enum { PAUSE = 20000 };
+    const engine_setup *s = user;
+    const char *const text[] = {"the river"};
+    const float *v;
+    for (int i = 0; i < 3; i++) {
+        rf_engine_state state;
+        usleep(PAUSE);
+        rf_engine_get_state(s->e, &state);
+        assert_true(state.stalled_seconds >= 1e-6 * PAUSE && state.running_seconds >= state.stalled_seconds);
+        if (rf_embed_texts(p, text, NULL, 1, NULL, &v, NULL, why)) return why->code;
+        rf_engine_get_state(s->e, &state);
+        assert_true(state.running_seconds - state.stalled_seconds >= 1e-6 * PAUSE * (i + 1));
+    }
+    return RF_OK;
+}
+
+static void a_forward_pass_is_progress(void **state)
+{
+    engine_setup s = begin(NULL);
+    rf_engine_job *job;
+    rf_engine_state now;
+    rf_error why = {0};
+    (void)state;
+    if (rf_engine_call(s.e, pass_and_look, &s, NULL, &job, &why) || rf_engine_wait(job, -1, &why))
+        fail_msg("%s", why.text);
+    rf_engine_job_free(job);
+    rf_engine_get_state(s.e, &now);
+    assert_true(!(now.stalled_seconds > 0));
+    finish(&s);
+}
+
 /* A job of more tokens than may wait is refused while another one waits, unless it has been admitted. */
 static void parts_of_accepted_work_are_not_refused(void **state)
 {
@@ -547,6 +581,7 @@ int main(void)
         cmocka_unit_test(done_returns_before_wait),
         cmocka_unit_test(done_is_not_called_after_free),
         cmocka_unit_test(running_jobs_can_be_canceled),
+        cmocka_unit_test(a_forward_pass_is_progress),
         cmocka_unit_test(parts_of_accepted_work_are_not_refused),
         cmocka_unit_test(what_cannot_be_computed_is_refused),
         cmocka_unit_test(a_long_wait_is_refused),

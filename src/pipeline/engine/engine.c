@@ -2,6 +2,7 @@
 #include "pipeline/engine/engine.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "base/system/thread.h"
@@ -121,7 +122,10 @@ rf_status rf_engine_open(const rf_ctx *ctx, const char *folder, const rf_engine_
     for (size_t k = 0; k < RF_COUNT(e->parts); k++) rf_encoding_init(&e->parts[k].window.e, ctx);
     status = rf_pipeline_open(ctx, folder, o.type, &e->pipeline, why);
     if (!status) status = rf_cancel_new(ctx, &e->cancel, why);
-    if (!status) rf_pipeline_set_cancel(e->pipeline, e->cancel);
+    if (!status) {
+        rf_pipeline_set_cancel(e->pipeline, e->cancel);
+        rf__pipeline_clock(e->pipeline, &e->passed);
+    }
     if (!status) status = start(e, why);
     if (status) rf_engine_close(e);
     else *out = e;
@@ -188,7 +192,9 @@ void rf_engine_get_state_sized(const rf_engine *given, rf_engine_state *out, siz
     pthread_mutex_lock(&e->lock);
     rf_engine_state own = e->now;
     own.wait = rf__engine_wait_seconds(e);
-    own.running_seconds = e->running ? rf__seconds() - e->begun : 0;
+    const double now = rf__seconds();
+    own.running_seconds = e->running ? now - e->begun : 0;
+    own.stalled_seconds = fmin(own.running_seconds, now - atomic_load(&e->passed));
     pthread_mutex_unlock(&e->lock);
     memcpy(out, &own, size < sizeof own ? size : sizeof own);
 }

@@ -75,6 +75,7 @@ struct rf_engine {
     int scratches;
     rf__parts parts[2];                 /* of rounds                                                                  */
     double begun;                       /* when the running jobs began                                                */
+    _Atomic double passed;              /* when a forward pass ended last                                             */
     double tokens, seconds;             /* of the latest batches                                                      */
     rf_engine_state now;
     rf__engine_batch *batch;            /* or NULL                                                                    */

@@ -6,7 +6,7 @@
 
 /* ---- health ------------------------------------------------------------------------------------------------------ */
 
-/* Whether a batch has been computed for longer than the watchdog allows. */
+/* Whether an engine with jobs has ended no forward pass for longer than the watchdog allows. */
 static bool is_stuck(srv_server *s)
 {
     bool stuck = false;
@@ -15,7 +15,7 @@ static bool is_stuck(srv_server *s)
         if (!m) continue;
         rf_engine_state state = {.running = 0};
         rf_engine_get_state(m->engine, &state);
-        stuck = state.running && state.running_seconds > (double)s->o.limits.watchdog;
+        stuck = state.running && state.stalled_seconds > (double)s->o.limits.watchdog;
         srv_model_release(m);
     }
     return stuck;
@@ -29,7 +29,7 @@ void srv_api_health(srv_request *r)
     if (atomic_load(&r->s->draining)) unhealthy(r, "the server is shutting down");
     else if (ready < 0) unhealthy(r, "a model cannot be loaded");
     else if (!ready) unhealthy(r, "the model is being loaded");
-    else if (is_stuck(r->s)) unhealthy(r, "a batch takes longer than --watchdog");
+    else if (is_stuck(r->s)) unhealthy(r, "a model has computed nothing for longer than --watchdog");
     else srv_answer(r, 200, NULL);
 }
 
