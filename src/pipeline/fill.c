@@ -53,17 +53,39 @@ static void softmax(float *p, const float *x, int64_t n)
     for (int64_t i = 0; i < n; i++) p[i] = (float)(exp((double)x[i] - (double)most) / sum);
 }
 
+/* Moves g down from place `at` of the first n words, a heap with the smallest score at its top; of equal scores, the one
+ * that came later is above. Until choose ends, the token of a word is its place in the order in which they came. */
+static bool above(const rf_mask_word *a, const rf_mask_word *b)
+{
+    return a->score < b->score || (a->score <= b->score && (uintptr_t)a->token > (uintptr_t)b->token);
+}
+
+static void sink(rf_mask_word *heap, int64_t n, int64_t at, rf_mask_word g)
+{
+    for (int64_t child; (child = 2 * at + 1) < n; at = child) {
+        if (child + 1 < n && above(&heap[child + 1], &heap[child])) child++;
+        if (!above(&heap[child], &g)) break;
+        heap[at] = heap[child];
+    }
+    heap[at] = g;
+}
+
 /* The `k` largest, in descending order; of equal ones, the smaller id (with targets: the earlier one) first. */
 static int64_t choose(const float *p, const int32_t *id, int64_t n, rf_mask_word *best, int64_t k)
 {
-    int64_t have = 0;
+    const int64_t have = rf__min64(n, k);
     for (int64_t i = 0; i < n; i++) {
         const int32_t word = id ? id[i] : (int32_t)i;
-        const rf_mask_word g = {word, p[word], NULL};
-        if (have == k && !(g.score > best[k - 1].score)) continue;
-        int64_t at = have < k ? have++ : k - 1;
-        for (; at > 0 && g.score > best[at - 1].score; at--) best[at] = best[at - 1];
-        best[at] = g;
+        const rf_mask_word g = {word, p[word], (const char *)(uintptr_t)i};
+        if (i < have) best[i] = g;
+        if (i + 1 == have) /* the heap is made */
+            for (int64_t at = have / 2; at-- > 0;) sink(best, have, at, best[at]);
+        if (i >= have && above(&best[0], &g)) sink(best, have, 0, g);
+    }
+    for (int64_t left = have; left-- > 1;) { /* the smallest goes to the end */
+        const rf_mask_word g = best[left];
+        best[left] = best[0];
+        sink(best, left, 0, g);
     }
     return have;
 }
@@ -122,6 +144,7 @@ static rf_status take_words(rf_pipeline *p, const rf_fill_options *o, int64_t to
     rf__fills *f = &p->fills;
     for (int64_t m = 0; m < n; m++) {
         rf_mask_word *word = f->word + (first + m) * top;
+        if (rf_cancel_is_set(p->cancel)) return rf_fail(why, RF_ECANCELED, "canceled");
         softmax(f->p, logits + m * V, V);
         if (!isfinite(f->p[0]))
             return rf_fail(why, RF_ENUMERIC, "fill-mask: expected finite scores of a mask, got NaN or infinity");

@@ -302,6 +302,7 @@ static bool is_object(const srv_request *r)
 bool srv_read_body(srv_request *r)
 {
     rf_error why = {0};
+    if (!srv_go_on(r)) return false; /* it has waited for a worker */
     r->form = r->form && !is_object(r);
     if (!r->form) r->in = rf__json_parse(r->body ? r->body : "", r->size, 0, "body", &why);
     else if (!(r->in = parse_form(r->body, r->size)))

@@ -161,13 +161,21 @@ rf_engine_job_options srv_job_options(srv_request *r, srv_step *finish);
 rf_status srv_job_end(srv_request *r);
 void srv_job_free(srv_request *r);
 
+/* Whether nobody needs the result any longer: the client has left, --request-timeout has passed, or the server ends.
+ * Every loop of the routes looks at it. over: the error of such a request; go_on: false: answered with it. */
+bool srv_is_over(const srv_request *r);
+rf_error srv_over(const srv_request *r);
+bool srv_go_on(srv_request *r);
+
 /* After a call that submits a job: answers the request if the job was refused; cancels it if the client has left. The
  * request may end before it returns. cancelable: only the latter, for jobs with a `done` of their own. */
 void srv_submitted(srv_request *r, rf_status status, const rf_error *why);
 void srv_cancelable(srv_request *r);
-/* Cancels the job, unless it may compute others' requests, too: then only the request's own call, if it still waits.
- * every: the job even then. */
+/* Cancels the job, unless it may compute others' requests, too: then only the request's own call if it still waits, or
+ * the calls that are computed if all of them are over. every: the job even then. */
 void srv_request_cancel(srv_request *r, bool every);
+/* The time of the request has passed: ends its own call. Engines end jobs by themselves. */
+void srv_request_late(srv_request *r);
 
 /* ---- workers.c --------------------------------------------------------------------------------------------------- */
 

@@ -5,7 +5,10 @@
 
 struct srv_shared {
     pthread_mutex_t lock;
-    srv_call *first, *last; /* that wait */
+    srv_call *first, *last; /* that wait                                                                  */
+    srv_call *running;      /* that have been taken and have not ended                                    */
+    srv_request *leader;    /* whose job computes them, or NULL                                           */
+    bool canceled;          /* all of them are over; no more are taken                                    */
 };
 
 srv_shared *srv_shared_new(void)
@@ -31,40 +34,46 @@ static bool together(const srv_call *a, const srv_call *b)
 static srv_call *take(srv_shared *all, const srv_call *like, const srv_call *only)
 {
     pthread_mutex_lock(&all->lock);
-    srv_call *before = NULL, *c = all->first;
+    srv_call *before = NULL, *c = like && all->canceled ? NULL : all->first;
     while (c && !(only ? c == only : like && together(like, c))) before = c, c = c->next;
     if (c) {
         if (before) before->next = c->next;
         else all->first = c->next;
         if (all->last == c) all->last = before;
-        c->next = NULL;
         c->taken = rf__seconds();
+        c->next = all->running;
+        all->running = c;
     }
     pthread_mutex_unlock(&all->lock);
     return c;
 }
 
-bool srv_call_is_late(const srv_call *c, double now) { return atomic_load(&c->r->gone) || now > c->deadline; }
-
-rf_error srv_call_late(const srv_call *c)
+static void cancel_if_over(srv_shared *all)
 {
-    rf_error why = {0};
-    rf_fail(&why, RF_ECANCELED, "canceled: no result within %lld s", (long long)c->r->s->o.limits.request_timeout);
-    return why;
+    pthread_mutex_lock(&all->lock);
+    bool over = all->leader && all->running && !all->canceled;
+    for (const srv_call *c = all->running; c && over; c = c->next) over = srv_is_over(c->r);
+    if (over) {
+        all->canceled = true;
+        rf_engine_cancel(all->leader->job); /* it is running, so it is not freed */
+    }
+    pthread_mutex_unlock(&all->lock);
 }
 
 void srv_call_leave(srv_call *c)
 {
-    if (!take(c->r->model->shared, NULL, c)) return; /* it is being computed, or has ended */
-    const rf_error why = srv_call_late(c);
-    srv_call_end(c, &why);
+    srv_shared *all = c->r->model->shared;
+    if (take(all, NULL, c)) {
+        const rf_error why = srv_over(c->r);
+        srv_call_end(c, &why);
+    } else cancel_if_over(all); /* it is being computed, or has ended */
 }
 
-/* Ends a call whose clients have all left before it is computed. */
+/* Ends a call that is over before it is computed. */
 static bool drop(srv_call *c)
 {
-    if (!srv_call_is_late(c, rf__seconds())) return false;
-    const rf_error why = srv_call_late(c);
+    if (!srv_is_over(c->r)) return false;
+    const rf_error why = srv_over(c->r);
     srv_call_end(c, &why);
     return true;
 }
@@ -97,13 +106,25 @@ bool srv_call_may_join(const srv_call *first, int64_t joined, int64_t n, double 
     return n < INPUTS && (state.waiting <= own || rf__seconds() <= begun + patience);
 }
 
+static void lead(srv_shared *all, srv_request *leader)
+{
+    pthread_mutex_lock(&all->lock);
+    all->leader = leader;
+    all->canceled = false;
+    pthread_mutex_unlock(&all->lock);
+}
+
 /* The job of a call: another one may have computed it. */
 static rf_status run_call(void *user, rf_pipeline *p, rf_error *why)
 {
     srv_call *c = user;
-    if (!take(c->r->model->shared, NULL, c)) return rf_fail(why, RF_ECANCELED, "canceled: another job computed it");
+    srv_shared *all = c->r->model->shared;
+    srv_request *r = c->r;
+    if (!take(all, NULL, c)) return rf_fail(why, RF_ECANCELED, "canceled: another job computed it");
     c->leads = true;
+    lead(all, r);
     if (!drop(c)) c->compute(c, p);
+    lead(all, NULL);
     return RF_OK;
 }
 
@@ -135,6 +156,12 @@ static void call_over(srv_request *r)
 
 void srv_call_end(srv_call *c, const rf_error *why)
 {
+    srv_shared *all = c->r->model->shared;
+    pthread_mutex_lock(&all->lock);
+    srv_call **at = &all->running;
+    while (*at && *at != c) at = &(*at)->next;
+    if (*at) *at = c->next;
+    pthread_mutex_unlock(&all->lock);
     if (why) c->why = *why;
     c->ended = rf__seconds();
     srv_later(c->r, call_over, 0);
@@ -163,7 +190,6 @@ void srv_call_submit(srv_call *c, srv_step *finish)
     srv_shared *all = r->model->shared;
     rf_error why = {0};
     rf_engine_job_options o = srv_job_options(r, finish);
-    c->deadline = r->arrived + (double)r->s->o.limits.request_timeout;
     o.timeout = 0; /* the job of one may compute the calls of others */
     o.done = job_done;
     r->shared = true;

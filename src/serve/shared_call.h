@@ -23,7 +23,7 @@ struct srv_call {
     bool leads;   /* its own job computes it, and others                                                */
     srv_text out; /* the answer, if it is written while the call is computed                            */
     rf_error why;
-    double deadline, taken, ended;
+    double taken, ended;
 };
 
 /* Submits a call of r->model; `finish` is done by a worker when it is over without an error. answer: for `finish`,
@@ -31,12 +31,8 @@ struct srv_call {
 void srv_call_submit(srv_call *c, srv_step *finish);
 void srv_call_answer(srv_request *r);
 
-/* Whether the result is no longer needed: the client has left, or request_timeout has passed. Such a call is not
- * computed. late: the error of a call that ends for this reason. */
-bool srv_call_is_late(const srv_call *c, double now);
-rf_error srv_call_late(const srv_call *c);
-
-/* Called when the client has left: ends a call that waits, whose job then has nothing to do. */
+/* Called when the request is over: ends a call that waits, whose job then has nothing to do. If all calls that are
+ * computed are over, their computation is canceled. */
 void srv_call_leave(srv_call *c);
 
 /* Within compute: one more call to be computed together with `first`, or NULL. */

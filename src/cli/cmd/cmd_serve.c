@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "cli/shell/commands.h"
@@ -37,6 +38,7 @@ struct args {
 /* ---- signals ----------------------------------------------------------------------------------------------------- */
 
 static volatile sig_atomic_t ends, reload, reopen;
+static const char *volatile socket_file; /* that is removed at the end, or NULL */
 
 static void on_end(int number)
 {
@@ -63,6 +65,27 @@ static void catch_signals(void)
     sigaction(SIGINT, &end, NULL);
     sigaction(SIGHUP, &again, NULL);
     sigaction(SIGUSR1, &log, NULL);
+}
+
+/* What does not end by itself is not waited for. */
+static void on_late(int number)
+{
+    static const char text[] = "roformer: a request did not end in time\n";
+    (void)number;
+    const ssize_t written = write(2, text, sizeof text - 1);
+    (void)written;
+    if (socket_file) unlink(socket_file);
+    _exit(0);
+}
+
+/* From now on, the process ends within a second. */
+static void end_soon(const char *unix_path)
+{
+    const struct sigaction late = {.sa_handler = on_late};
+    const struct itimerval soon = {.it_value = {.tv_usec = 800000}};
+    socket_file = unix_path;
+    sigaction(SIGALRM, &late, NULL);
+    setitimer(ITIMER_REAL, &soon, NULL);
 }
 
 static bool shorten_grace(void *user)
@@ -311,6 +334,7 @@ static rf_status serve(job *j, srv_server *s)
     }
     cli_note(j->io, "shutting down: accepted requests are answered");
     const int64_t left = srv_drain(s, shorten_grace);
+    end_soon(j->a->unix_path);
     if (left) cli_note(j->io, "%lld requests were not answered within --drain-timeout", (long long)left);
     return RF_OK;
 }

@@ -93,7 +93,7 @@ static bool tokenize(srv_request *r, embedding *x, bool truncate, bool left)
     rf_error why = {0};
     srv_text joined = {0};
     rf_encoding_init(&e, r->s->o.ctx);
-    for (int64_t i = 0; i < x->texts.n && !r->status; i++) {
+    for (int64_t i = 0; i < x->texts.n && !r->status && srv_go_on(r); i++) {
         joined.n = 0;
         if (x->o.prompt) srv_puts(&joined, x->o.prompt);
         srv_put(&joined, x->texts.text[i], x->texts.bytes[i]);
@@ -144,7 +144,7 @@ static bool read_inputs(srv_request *r, embedding *x, const json_t *list, bool t
     if (ids && texts)
         return srv_error(r, 422, "Validation", "`%s`: expected either texts or token ids, got both", x->name), false;
     for (size_t i = 0; ids && i < json_array_size(list); i++)
-        if (!read_ids(r, x, json_array_get(list, i), truncate, left)) return false;
+        if (!srv_go_on(r) || !read_ids(r, x, json_array_get(list, i), truncate, left)) return false;
     return ids || srv_read_texts(r, list, x->name, &x->texts);
 }
 

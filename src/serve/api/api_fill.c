@@ -42,12 +42,13 @@ static void put_word(srv_text *t, const rf_pipeline *p, const rf_mask *mask, con
 }
 
 /* [{...}, ...], of several masks [[{...}, ...], ...]. */
-static void put_masks(srv_text *t, const rf_pipeline *p, const rf_mask *mask)
+static void put_masks(filling *x, const rf_pipeline *p, const rf_mask *mask)
 {
+    srv_text *t = &x->call.out;
     if (mask->of > 1) srv_puts(t, "[");
     for (int64_t m = 0; m < mask->of; m++) {
         srv_puts(t, m ? ",[" : "[");
-        for (int64_t i = 0; i < mask[m].words; i++) {
+        for (int64_t i = 0; i < mask[m].words && !srv_is_over(x->call.r); i++) {
             if (i) srv_puts(t, ",");
             put_word(t, p, &mask[m], &mask[m].word[i]);
         }
@@ -69,6 +70,13 @@ static void count_tokens(filling *x, const rf_pipeline *p, int64_t first)
     x->call.r->tokens += w->start[first + x->texts.n] - w->start[first];
 }
 
+/* The answer of a request that is over is not complete. */
+static void end_filling(filling *x)
+{
+    const rf_error why = srv_over(x->call.r);
+    srv_call_end(&x->call, srv_is_over(x->call.r) ? &why : NULL);
+}
+
 /* Computes the masks of one request. A text that cannot be read ends only this request. */
 static void compute_one(filling *x, rf_pipeline *p)
 {
@@ -84,10 +92,10 @@ static void compute_one(filling *x, rf_pipeline *p)
     if (!x->texts.one) srv_puts(t, "[");
     for (int64_t m = 0; m < masks; m += mask[m].of) {
         if (m) srv_puts(t, ",");
-        put_masks(t, p, mask + m);
+        put_masks(x, p, mask + m);
     }
     if (!x->texts.one) srv_puts(t, "]");
-    srv_call_end(&x->call, NULL);
+    end_filling(x);
 }
 
 enum { MOST = 64 }; /* texts that are computed together */
@@ -124,11 +132,11 @@ static bool compute_joined(const joined *j, rf_pipeline *p)
         if (!x->texts.one) srv_puts(&x->call.out, "[");
         for (; m < masks && mask[m].text < text; m += mask[m].of) {
             if (mask[m].text > first) srv_puts(&x->call.out, ",");
-            put_masks(&x->call.out, p, mask + m);
+            put_masks(x, p, mask + m);
         }
         if (!x->texts.one) srv_puts(&x->call.out, "]");
     }
-    for (int64_t k = 0; k < j->calls; k++) srv_call_end(&j->of[k]->call, NULL);
+    for (int64_t k = 0; k < j->calls; k++) end_filling(j->of[k]);
     return true;
 }
 
@@ -158,8 +166,12 @@ static bool read_targets(srv_request *r, filling *x, const json_t *list)
     rf_encoding e;
     rf_encoding_init(&e, r->s->o.ctx);
     x->target = calloc(n + 1, sizeof *x->target);
-    if (!x->target) return srv_error(r, 503, "Overloaded", "out of memory: targets"), false;
-    for (size_t i = 0; i < n && !r->status; i++) {
+    bool *again = calloc((size_t)rf_tokenizer_size(r->model->tokenizer), sizeof *again);
+    if (!x->target || !again) {
+        free(again);
+        return srv_error(r, 503, "Overloaded", "out of memory: targets"), false;
+    }
+    for (size_t i = 0; i < n && !r->status && srv_go_on(r); i++) {
         const char *word = json_string_value(json_is_string(list) ? list : json_array_get(list, i));
         const rf_tokenizer *t = r->model->tokenizer;
         const int32_t unk = rf_tokenizer_unk(t);
@@ -168,10 +180,11 @@ static bool read_targets(srv_request *r, filling *x, const json_t *list)
             id = e.id[0];
         if (id < 0 || id == unk)
             srv_error(r, 422, "Validation", "`targets`: expected words that are one token, got '%.60s'", word);
-        bool again = false;
-        for (int64_t k = 0; k < x->o.targets; k++) again |= x->target[k] == id;
-        if (!again && !r->status) x->target[x->o.targets++] = id;
+        if (r->status || again[id]) continue;
+        again[id] = true;
+        x->target[x->o.targets++] = id;
     }
+    free(again);
     rf_encoding_clear(&e);
     x->o.target = x->target;
     if (x->o.targets && x->o.top_k > x->o.targets) x->o.top_k = x->o.targets;

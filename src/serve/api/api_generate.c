@@ -193,7 +193,7 @@ static int sink(void *user, int64_t number, const char *piece, size_t size)
     writing *x = find(b, number);
     if (!x) return 1;
     srv_request *r = x->call.r;
-    if (srv_call_is_late(&x->call, rf__seconds())) return 1;
+    if (srv_is_over(r)) return 1;
     x->tokens++;
     srv_put(&x->text, piece, size);
     if (x->text.failed) return 1;
@@ -225,7 +225,7 @@ static int done(void *user, int64_t number, const rf_generation *g, const rf_err
             x->text.n = stop_at(x, 0);                  /* OpenAI's: without the stop string */
     }
     if (!why && x->text.failed) rf_fail(&own, RF_ENOMEM, "out of memory: the text");
-    else if (!why && g && g->end == RF_GENERATE_SINK && !x->full) own = srv_call_late(&x->call);
+    else if (!why && g && g->end == RF_GENERATE_SINK && !x->full) own = srv_over(x->call.r);
     if (!own.code && x->stream && !x->begun) x->begun = srv_stream_begin(x->call.r, "text/event-stream; charset=utf-8");
     leave(b, x, own.code ? &own : NULL);
     return 0;

@@ -121,7 +121,10 @@ static rf_status read_windows(const question *x, rf_pipeline *p, const rf_encodi
     const size_t rest = status ? 1 : (size_t)limit - f.e.n;
     for (size_t first = 0; !status; first += rest - shared) {
         const size_t n = context->n - first < rest ? context->n - first : rest;
-        status = read_window(x, p, &f, context, first, n, best, null, why);
+        if (srv_is_over(x->call.r)) {
+            *why = srv_over(x->call.r);
+            status = why->code;
+        } else status = read_window(x, p, &f, context, first, n, best, null, why);
         if (first + n == context->n) break;
     }
     rf_encoding_clear(&f.e);

@@ -250,6 +250,7 @@ static bool within(srv_request *r, const srv_texts *x, int64_t most)
     bool good = true;
     for (int64_t i = 0; i < x->n && good && most < r->model->max_length; i++) {
         if ((int64_t)x->bytes[i] <= most) continue;
+        if (!(good = srv_go_on(r))) break;
         good = !rf_encode(r->model->tokenizer, x->text[i], x->bytes[i], NULL, 0, 0, RF_ENCODE_PLAIN, &e, NULL, &why);
         if (!good) srv_fail(r, &why);
         else if (!(good = (int64_t)e.n <= most))

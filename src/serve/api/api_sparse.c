@@ -88,7 +88,8 @@ static void compute(srv_call *c, rf_pipeline *p)
     if (!most) rf_fail(&why, RF_ENOMEM, "out of memory: a sparse vector");
     for (int64_t i = 0; most && i < x->texts.n && !why.code; i++) {
         if (i) srv_puts(&x->call.out, ",");
-        compute_text(x, p, &e, i, most, &why);
+        if (srv_is_over(c->r)) why = srv_over(c->r);
+        else compute_text(x, p, &e, i, most, &why);
     }
     srv_puts(&x->call.out, "]");
     rf_encoding_clear(&e);

@@ -179,7 +179,8 @@ static void compute(srv_call *c, rf_pipeline *p)
     if (!x->texts.one) srv_puts(&x->call.out, "[");
     for (int64_t i = 0; i < x->texts.n && !why.code; i++) {
         if (i) srv_puts(&x->call.out, ",");
-        tag_text(x, p, &e, i, &why);
+        if (srv_is_over(c->r)) why = srv_over(c->r);
+        else tag_text(x, p, &e, i, &why);
     }
     if (!x->texts.one) srv_puts(&x->call.out, "]");
     rf_encoding_clear(&e);

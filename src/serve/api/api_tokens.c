@@ -25,7 +25,7 @@ void srv_put_tokens(srv_request *r, rf_encoding *e, const char *text, size_t siz
         return;
     }
     srv_puts(&r->out, "[");
-    for (size_t i = 0; i < e->n; i++) put_token(r, text, size, e, i);
+    for (size_t i = 0; i < e->n && (i % 1024 || srv_go_on(r)); i++) put_token(r, text, size, e, i);
     srv_puts(&r->out, "]");
 }
 
@@ -38,7 +38,7 @@ void srv_api_tokenize(srv_request *r)
         rf_encoding e;
         rf_encoding_init(&e, r->s->o.ctx);
         srv_puts(&r->out, "[");
-        for (int64_t i = 0; i < texts.n && !r->status; i++) {
+        for (int64_t i = 0; i < texts.n && !r->status && srv_go_on(r); i++) {
             if (i) srv_puts(&r->out, ",");
             srv_put_tokens(r, &e, texts.text[i], texts.bytes[i], flags);
         }
@@ -84,7 +84,7 @@ void srv_api_decode(srv_request *r)
     srv_puts(&r->out, "[");
     for (size_t i = 0; i < (one ? 1 : json_array_size(ids)); i++) {
         if (i) srv_puts(&r->out, ",");
-        if (!put_text(r, one ? ids : json_array_get(ids, i), skip)) return;
+        if (!srv_go_on(r) || !put_text(r, one ? ids : json_array_get(ids, i), skip)) return;
     }
     srv_puts(&r->out, "]");
     srv_answer_json(r);

@@ -86,7 +86,7 @@ static void join(batch *b, translating *x)
 static void drop_rest(batch *b)
 {
     translating *x = b->now;
-    x->why = srv_call_late(&x->call);
+    x->why = srv_over(x->call.r);
     x->left -= x->texts.n - x->given;
     b->now = NULL;
     if (!x->left) leave(b, x, &x->why);
@@ -96,7 +96,7 @@ static int next_text(void *user, int idle, rf_text_prompt *out)
 {
     batch *b = user;
     (void)idle;
-    if (b->now && srv_call_is_late(&b->now->call, rf__seconds())) drop_rest(b);
+    if (b->now && srv_is_over(b->now->call.r)) drop_rest(b);
     if (!b->now) {
         if (b->n && !may_join(b)) return 0;
         translating *x = (translating *)srv_call_next(&b->first->call);
@@ -217,7 +217,7 @@ static bool put_detected(srv_request *r, const srv_texts *texts)
     srv_puts(&r->out, texts->one ? ",\"detectedLanguage\":" : ",\"detectedLanguage\":[");
     for (int64_t i = 0; i < texts->n && good; i++) {
         if (i) srv_puts(&r->out, ",");
-        good = put_language(r, texts->text[i], texts->bytes[i]);
+        good = srv_go_on(r) && put_language(r, texts->text[i], texts->bytes[i]);
     }
     if (!texts->one) srv_puts(&r->out, "]");
     return good;
@@ -310,7 +310,7 @@ void srv_api_detect(srv_request *r)
     if (good) srv_puts(&r->out, texts.one ? "[" : "[[");
     for (int64_t i = 0; i < texts.n && good; i++) {
         if (i) srv_puts(&r->out, "],[");
-        good = put_language(r, texts.text[i], texts.bytes[i]);
+        good = srv_go_on(r) && put_language(r, texts.text[i], texts.bytes[i]);
     }
     if (good) {
         srv_puts(&r->out, texts.one ? "]" : "]]");

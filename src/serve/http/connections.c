@@ -69,8 +69,9 @@ static void find_left(srv_connections *all, bool waiting, double now)
  * one second away, so that data that has been read can still be processed. */
 static void check_connection(srv_connection *c, double now)
 {
-    if (c->left && c->state == SRV_WORKS) leave(c->request);
-    else if (c->left && !has_unread(c->fd)) c->deadline = now + 1;
+    if (c->state == SRV_WORKS && c->left) leave(c->request);
+    else if (c->state == SRV_WORKS && c->request && srv_is_over(c->request)) srv_request_late(c->request);
+    if (c->left && c->state != SRV_WORKS && !has_unread(c->fd)) c->deadline = now + 1;
     if (c->late || now < c->deadline) return;
     c->late = true;
     if (c->state == SRV_WAITS_BODY) send_timeout(c->fd);

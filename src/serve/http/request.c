@@ -194,6 +194,25 @@ void srv_let_go(srv_request *r)
     r->held = 0;
 }
 
+bool srv_is_over(const srv_request *r)
+{
+    return atomic_load(&r->gone) || rf__seconds() > r->arrived + (double)r->s->o.limits.request_timeout;
+}
+
+rf_error srv_over(const srv_request *r)
+{
+    rf_error why = {0};
+    rf_fail(&why, RF_ECANCELED, "canceled: no result within %lld s", (long long)r->s->o.limits.request_timeout);
+    return why;
+}
+
+bool srv_go_on(srv_request *r)
+{
+    if (!srv_is_over(r)) return true;
+    const rf_error why = srv_over(r);
+    return srv_fail(r, &why), false;
+}
+
 /* ---- jobs -------------------------------------------------------------------------------------------------------- */
 
 void *srv_own(srv_request *r, size_t size, void (*free_own)(void *own))
@@ -250,10 +269,18 @@ void srv_cancelable(srv_request *r)
 void srv_request_cancel(srv_request *r, bool every)
 {
     pthread_mutex_lock(&r->lock);
-    const bool waits = r->submitted && r->shared && !every;
+    const bool shared = r->submitted && r->shared;
     if (r->submitted && r->job && (every || !r->shared)) rf_engine_cancel(r->job);
     pthread_mutex_unlock(&r->lock);
-    if (waits) srv_call_leave(r->own);
+    if (shared) srv_call_leave(r->own);
+}
+
+void srv_request_late(srv_request *r)
+{
+    pthread_mutex_lock(&r->lock);
+    const bool shared = r->submitted && r->shared;
+    pthread_mutex_unlock(&r->lock);
+    if (shared) srv_call_leave(r->own);
 }
 
 rf_status srv_job_end(srv_request *r)

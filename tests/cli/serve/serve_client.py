@@ -226,6 +226,9 @@ class Server:
             raise AssertionError(f"{method} {path}: no answer; {self.err()[-2000:]}")
         return a
 
+    def send_post(self, connection, path, body):
+        return connection.send(request("POST", path, body))
+
     def post(self, path, body, headers=()):
         return self.ask("POST", path, body, headers)
 

@@ -1,0 +1,87 @@
+"""serve_bounds.py PROGRAM [WORD]... — time, answers and inputs have bounds on every route; run by serve_bounds.sh."""
+import os
+import signal
+import sys
+import threading
+import time
+
+from serve_client import Server, embed, expect, long_text, main, same_as_before, status, test
+
+program = sys.argv[1]
+
+LONG = long_text(8000)
+TEXTS = [long_text(500)] * 32
+
+# For each route a model and a body that takes long, or that is as large as the route takes.
+HEAVY = {
+    "/": ("slow", {"inputs": TEXTS}),
+    "/embed": ("slow", {"inputs": TEXTS}),
+    "/v1/embeddings": ("slow", {"input": TEXTS * 40}),
+    "/embeddings": ("slow", {"input": TEXTS * 40}),
+    "/embed_all": ("slow", {"inputs": TEXTS[:4]}),
+    "/embed_sparse": ("slow", {"inputs": TEXTS}),
+    "/similarity": ("slow", {"inputs": {"source_sentence": "a", "sentences": TEXTS}}),
+    "/search": ("other", {"query": long_text(4000)}),
+    "/rerank": ("pairs", {"query": "a", "texts": TEXTS}),
+    "/v1/rerank": ("pairs", {"query": "a", "documents": TEXTS * 30}),
+    "/v2/rerank": ("pairs", {"query": "a", "documents": TEXTS * 30}),
+    "/predict": ("labels", {"inputs": [[t] for t in TEXTS]}),
+    "/fill_mask": ("slow", {"inputs": ["[MASK] " * 400] * 32, "top_k": 3}),
+    "/generate": ("slow-causal", {"inputs": long_text(4000), "parameters": {"max_new_tokens": 4000}}),
+    "/v1/completions": ("slow-causal", {"prompt": long_text(4000), "max_tokens": 4000}),
+    "/v1/chat/completions": ("slow-causal", {}),
+    "/translate": ("translate", {"q": [" ".join(["one two three"] * 300)] * 32, "source": "en", "target": "de"}),
+    "/detect": ("translate", {"q": [LONG] * 32}),
+    "/tokenize": ("slow", {"inputs": [LONG] * 32}),
+    "/decode": ("slow", {"ids": [[5] * 8000] * 32}),
+    "/attention": ("slow", {"inputs": long_text(120)}),
+    "/positions": ("slow", {"inputs": long_text(120)}),
+}
+OPTIONS = {"other": ["--index", "other-index"], "translate": ["--languages", "en:de"]}
+
+
+def routes():
+    with Server(program, "-m", "model") as s:
+        paths = {path for path, methods in s.ask("GET", "/openapi.json").json()["paths"].items() if "post" in methods}
+    expect(paths == set(HEAVY), "routes without a heavy body here:", paths ^ set(HEAVY))
+    return sorted(paths)
+
+
+def heavy(s, path):
+    """Clients that send the route's heavy body; some of them leave."""
+    def client(i):
+        try:
+            with s.connect() as c:
+                s.send_post(c, path, HEAVY[path][1])
+                if i % 2:
+                    c.read()
+        except OSError:
+            pass
+    threads = [threading.Thread(target=client, args=(i,)) for i in range(6)]
+    for t in threads:
+        t.start()
+    time.sleep(0.1)                                        # they are read, and some are computed
+    return threads
+
+
+@test
+def the_server_ends_whatever_it_computes():
+    for path in routes():
+        for signals, drain in ((2, "3600"), (1, "0")):
+            with Server(program, "-m", HEAVY[path][0], *OPTIONS.get(HEAVY[path][0], []), "--drain-timeout", drain) as s:
+                threads = heavy(s, path)
+                begin = time.monotonic()
+                s.signal(signal.SIGTERM)
+                while signals > 1 and s.process.poll() is None and "shutting down" not in s.err():
+                    time.sleep(0.01)
+                if signals > 1 and s.process.poll() is None:
+                    s.signal(signal.SIGTERM)
+                expect(s.wait() == 0, path, s.err())
+                for t in threads:
+                    t.join()
+            if "TIMES" in os.environ:
+                print(f"{time.monotonic() - begin:6.2f} s  {path} {s.err()[-60:].strip() if 'in time' in s.err() else ''}")
+
+
+if __name__ == "__main__":
+    main()
