@@ -142,6 +142,9 @@ srv_request *srv_request_new(srv_server *s, const char *path);
 void srv_request_release(srv_request *r);
 void srv_answer(srv_request *r, int status, const char *type);
 void srv_answer_json(srv_request *r); /* 200 */
+/* 422: the answer has too many bytes (0: unknown) for --max-answer-bytes. fits: false: answered so. */
+void srv_refuse_answer(srv_request *r, int64_t bytes, const char *what);
+bool srv_answer_fits(srv_request *r, double bytes, const char *what);
 void srv_error(srv_request *r, int status, const char *error_type, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 void srv_fail(srv_request *r, const rf_error *why);

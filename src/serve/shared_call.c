@@ -190,6 +190,7 @@ void srv_call_submit(srv_call *c, srv_step *finish)
     srv_shared *all = r->model->shared;
     rf_error why = {0};
     rf_engine_job_options o = srv_job_options(r, finish);
+    c->out.most = r->out.most;
     o.timeout = 0; /* the job of one may compute the calls of others */
     o.done = job_done;
     r->shared = true;

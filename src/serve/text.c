@@ -16,6 +16,7 @@ static bool reserve(srv_text *t, size_t more)
     size_t need, capacity = t->capacity ? t->capacity : 256;
     if (t->failed || !rf__checked_add(t->n, more, &need) || !rf__checked_add(need, 1, &need))
         return !(t->failed = true);
+    if (t->most && need - 1 > t->most) return !(t->failed = t->full = true);
     if (need <= t->capacity) return true;
     while (capacity < need)
         if (!rf__checked_mul(capacity, 2, &capacity)) return !(t->failed = true);
@@ -51,7 +52,7 @@ void srv_printf(srv_text *t, const char *format, ...)
 void srv_text_clear(srv_text *t)
 {
     free(t->at);
-    *t = (srv_text){0};
+    *t = (srv_text){.most = t->most};
 }
 
 void srv_put_json(srv_text *t, const json_t *value)

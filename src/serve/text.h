@@ -10,13 +10,15 @@
 typedef struct srv_text {
     char *at;
     size_t n, capacity;
+    size_t most; /* bytes; 0: any number                                                                     */
     bool failed;
+    bool full; /* it failed because of `most`                                                              */
 } srv_text;
 
 void srv_put(srv_text *t, const char *text, size_t size);
 void srv_puts(srv_text *t, const char *text);
 void srv_printf(srv_text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void srv_text_clear(srv_text *t);
+void srv_text_clear(srv_text *t); /* keeps `most` */
 
 /* A string of JSON with its quotes. Bytes that are not UTF-8 become U+FFFD. */
 void srv_put_string(srv_text *t, const char *text, size_t size);

@@ -264,6 +264,7 @@ static void embed(srv_request *r, style how, const json_t *list, const json_t *o
     const char *format = srv_string(options, "encoding_format");
     x->base64 = format && !strcmp(format, "base64");
     r->kind = SRV_EMBED;
+    r->out.most = 0; /* the number of inputs is limited */
     srv_compute(r, x->n ? x->n : x->texts.n, tokens_of, submit, finish);
 }
 
@@ -333,11 +334,33 @@ static void compute_all(srv_call *c, rf_pipeline *p)
     srv_puts(&x->call.out, "[");
     for (int64_t i = 0; i < x->texts.n; i++) {
         if (i) srv_puts(&x->call.out, ",");
+        if (srv_is_over(c->r)) break;
         put_vectors(&x->call.out, v + row[i] * D, row[i + 1] - row[i], D);
     }
     srv_puts(&x->call.out, "]");
     c->r->tokens += row[x->texts.n];
     srv_call_end(c, NULL);
+}
+
+/* Whether the answer may have a vector for each token. false: answered. */
+static bool vectors_fit(srv_request *r, const all_tokens *x)
+{
+    enum { NUMBER = 13 }; /* bytes of a component and its comma, about */
+    const int64_t D = x->o.dimensions > 0 ? x->o.dimensions : r->model->config->hidden_size;
+    int64_t tokens = 0;
+    rf_encoding e;
+    rf_error why = {0};
+    rf_encoding_init(&e, r->s->o.ctx);
+    for (int64_t i = 0; i < x->texts.n && !r->status && srv_go_on(r); i++) {
+        if (rf_encode(r->model->tokenizer, x->texts.text[i], x->texts.bytes[i], NULL, 0, 0, 0, &e, NULL, &why))
+            srv_fail(r, &why);
+        const int64_t most = r->model->max_length > 0 ? r->model->max_length : INT64_MAX;
+        tokens += rf__min64((int64_t)e.n, most);
+    }
+    rf_encoding_clear(&e);
+    char what[64];
+    snprintf(what, sizeof what, "%lld vectors of %lld components", (long long)tokens, (long long)D);
+    return !r->status && srv_answer_fits(r, (double)NUMBER * (double)tokens * (double)D, what);
 }
 
 void srv_api_embed_all(srv_request *r)
@@ -351,8 +374,9 @@ void srv_api_embed_all(srv_request *r)
     x->o.normalize = srv_bool(r->in, "normalize", false);
     const json_t *list = json_object_get(r->in, "inputs");
     r->kind = SRV_EMBED;
-    if (srv_read_texts(r, list, "inputs", &x->texts) && srv_hold(r, x->texts.n)) {
-        srv_cut_texts(r, &x->texts);
+    if (!srv_read_texts(r, list, "inputs", &x->texts)) return;
+    srv_cut_texts(r, &x->texts);
+    if (vectors_fit(r, x) && srv_hold(r, x->texts.n)) {
         srv_call_submit(&x->call, srv_call_answer);
     }
 }

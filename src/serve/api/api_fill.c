@@ -48,7 +48,7 @@ static void put_masks(filling *x, const rf_pipeline *p, const rf_mask *mask)
     if (mask->of > 1) srv_puts(t, "[");
     for (int64_t m = 0; m < mask->of; m++) {
         srv_puts(t, m ? ",[" : "[");
-        for (int64_t i = 0; i < mask[m].words && !srv_is_over(x->call.r); i++) {
+        for (int64_t i = 0; i < mask[m].words && !t->failed && !srv_is_over(x->call.r); i++) {
             if (i) srv_puts(t, ",");
             put_word(t, p, &mask[m], &mask[m].word[i]);
         }
@@ -191,6 +191,29 @@ static bool read_targets(srv_request *r, filling *x, const json_t *list)
     return !r->status;
 }
 
+/* Whether the answer may have `top_k` words for each mask, every one with its text. false: answered. */
+static bool words_fit(srv_request *r, const filling *x)
+{
+    enum { WORD = 100 }; /* bytes of a word without its text, about */
+    const rf_tokenizer *t = r->model->tokenizer;
+    const size_t limit = r->model->max_length > 0 ? (size_t)r->model->max_length : 0;
+    int64_t masks = 0;
+    double bytes = 0;
+    rf_encoding e;
+    rf_encoding_init(&e, r->s->o.ctx);
+    for (int64_t i = 0; i < x->texts.n && srv_go_on(r); i++) {
+        int64_t own = 0;
+        if (rf_encode(t, x->texts.text[i], x->texts.bytes[i], NULL, 0, limit, 0, &e, NULL, NULL)) continue;
+        for (size_t k = 0; k < e.n; k++) own += e.id[k] == rf_tokenizer_mask(t);
+        masks += own;
+        bytes += (double)own * (double)x->o.top_k * (double)(WORD + x->texts.bytes[i]);
+    }
+    rf_encoding_clear(&e);
+    char what[96];
+    snprintf(what, sizeof what, "%lld masks with %lld words each (top_k)", (long long)masks, (long long)x->o.top_k);
+    return !r->status && srv_answer_fits(r, bytes, what);
+}
+
 void srv_fill_mask(srv_request *r)
 {
     const json_t *options = srv_member(r->in, "parameters");
@@ -205,9 +228,9 @@ void srv_fill_mask(srv_request *r)
     if (!srv_fills_masks(r->model))
         srv_wrong_model(r, "fills no masks", srv_fills_masks);
     else if (read_targets(r, x, srv_member(options, "targets")) &&
-             srv_read_texts(r, json_object_get(r->in, "inputs"), "inputs", &x->texts) && srv_hold(r, x->texts.n)) {
+             srv_read_texts(r, json_object_get(r->in, "inputs"), "inputs", &x->texts)) {
         srv_cut_texts(r, &x->texts);
-        srv_call_submit(&x->call, srv_call_answer);
+        if (words_fit(r, x) && srv_hold(r, x->texts.n)) srv_call_submit(&x->call, srv_call_answer);
     }
 }
 

@@ -7,7 +7,7 @@ static void put_hits(srv_request *r, const rf_hit *hit, int64_t hits)
 {
     srv_text *t = &r->out;
     srv_puts(t, "{\"results\":[");
-    for (int64_t i = 0; i < hits; i++) {
+    for (int64_t i = 0; i < hits && !t->failed && (i % 1024 || !srv_is_over(r)); i++) {
         size_t size;
         const char *text = rf_index_text(r->model->index, hit[i].row, &size);
         srv_printf(t, "%s{\"line\":%lld,\"score\":%.17g,\"text\":", i ? "," : "", (long long)hit[i].row + 1,

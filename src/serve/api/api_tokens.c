@@ -24,6 +24,10 @@ void srv_put_tokens(srv_request *r, rf_encoding *e, const char *text, size_t siz
         srv_fail(r, &why);
         return;
     }
+    enum { TOKEN = 50 }; /* bytes of a token without its text, about */
+    char what[32];
+    snprintf(what, sizeof what, "%zu tokens", e->n);
+    if (!srv_answer_fits(r, (double)r->out.n + (double)TOKEN * (double)e->n + (double)size, what)) return;
     srv_puts(&r->out, "[");
     for (size_t i = 0; i < e->n && (i % 1024 || srv_go_on(r)); i++) put_token(r, text, size, e, i);
     srv_puts(&r->out, "]");
@@ -81,6 +85,7 @@ void srv_api_decode(srv_request *r)
     if (!srv_read_body(r) || !srv_need_model(r, NULL)) return;
     const json_t *ids = json_object_get(r->in, "ids");
     const bool skip = srv_bool(r->in, "skip_special_tokens", true), one = json_is_integer(json_array_get(ids, 0));
+    if (!srv_check_count(r, "ids", one ? 1 : json_array_size(ids))) return;
     srv_puts(&r->out, "[");
     for (size_t i = 0; i < (one ? 1 : json_array_size(ids)); i++) {
         if (i) srv_puts(&r->out, ",");

@@ -23,6 +23,7 @@ srv_request *srv_request_new(srv_server *s, const char *path)
     pthread_mutex_init(&r->lock, NULL);
     r->arrived = rf__seconds();
     r->type = "application/json";
+    r->out.most = (size_t)s->o.limits.max_answer_bytes;
     return r;
 }
 
@@ -50,8 +51,8 @@ void srv_request_release(srv_request *r)
 void srv_answer(srv_request *r, int status, const char *type)
 {
     if (r->out.failed && status < 400) {
-        srv_text_clear(&r->out);
-        srv_error(r, 503, "Overloaded", "out of memory: the answer");
+        if (r->out.full) srv_refuse_answer(r, 0, "the result");
+        else srv_error(r, 503, "Overloaded", "out of memory: the answer");
         return;
     }
     r->status = status;
@@ -60,6 +61,21 @@ void srv_answer(srv_request *r, int status, const char *type)
     if (r->phase != SRV_WORK) return;
     srv_http_resume(r);
     srv_request_release(r); /* the user that http.c counted when it passed the request on */
+}
+
+void srv_refuse_answer(srv_request *r, int64_t bytes, const char *what)
+{
+    char got[32] = "more";
+    if (bytes) snprintf(got, sizeof got, "about %lld", (long long)bytes);
+    srv_error(r, 422, "Validation", "the answer: expected at most %lld bytes (--max-answer-bytes), got %s for %s",
+              (long long)r->s->o.limits.max_answer_bytes, got, what);
+}
+
+bool srv_answer_fits(srv_request *r, double bytes, const char *what)
+{
+    if (bytes <= (double)r->s->o.limits.max_answer_bytes) return true;
+    srv_refuse_answer(r, (int64_t)fmin(bytes, 9e18), what);
+    return false;
 }
 
 void srv_answer_json(srv_request *r) { srv_answer(r, 200, "application/json"); }

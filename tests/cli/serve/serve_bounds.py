@@ -83,5 +83,29 @@ def the_server_ends_whatever_it_computes():
                 print(f"{time.monotonic() - begin:6.2f} s  {path} {s.err()[-60:].strip() if 'in time' in s.err() else ''}")
 
 
+@test
+def an_answer_that_would_be_too_large_is_422():
+    cases = (("/fill_mask", {"inputs": "[MASK] " * 60, "top_k": 1000}, 'masks with'),
+             ("/", {"inputs": "[MASK] " * 60, "parameters": {"top_k": 1000}}, 'masks with'),
+             ("/embed_all", {"inputs": [long_text(400)] * 4}, 'vectors of 256 components'),
+             ("/tokenize", {"inputs": [LONG] * 8}, 'tokens'), ("/embed_sparse", {"inputs": [long_text(3)] * 32}, 'the result'),
+             ("/decode", {"ids": [[5] * 8000] * 20}, 'the result'))
+    with Server(program, "-m", "slow", "--max-answer-bytes", "50000") as s:
+        before = embed(s)
+        for path, body, what in cases:
+            a = status(s.post(path, body), 422).json()
+            expect("the answer: expected at most 50000 bytes (--max-answer-bytes), got " in a["error"] and what in a["error"], path, a)
+        status(s.post("/fill_mask", {"inputs": "[MASK] a", "top_k": 200}), 200)
+        status(s.post("/v1/embeddings", {"input": [f"the {i}" for i in range(200)]}), 200)
+        same_as_before(s, before)
+    with Server(program, "-m", "slow") as s:
+        status(s.post("/decode", {"ids": [[5]] * 33}), 422)
+        every = status(s.post("/fill_mask", {"inputs": "the [MASK]", "top_k": 1000000}), 200).json()
+        some = status(s.post("/fill_mask", {"inputs": "the [MASK]", "top_k": 7}), 200).json()
+        score = [w["score"] for w in every]
+        expect(len({w["token"] for w in every}) == len(every) > 100 and score == sorted(score, reverse=True), "all words", len(every))
+        expect(every[:7] == some, "the first ones", some)
+
+
 if __name__ == "__main__":
     main()
