@@ -53,13 +53,14 @@ static void softmax(float *p, const float *x, int64_t n)
     for (int64_t i = 0; i < n; i++) p[i] = (float)(exp((double)x[i] - (double)most) / sum);
 }
 
-/* Moves g down from place `at` of the first n words, a heap with the smallest score at its top; of equal scores, the one
- * that came later is above. Until choose ends, the token of a word is its place in the order in which they came. */
+/* Of two words, the one with the smaller score is above the other in a heap; of equal scores, the one that came later.
+ * Until choose ends, the token of a word is its place in the order in which they came. */
 static bool above(const rf_mask_word *a, const rf_mask_word *b)
 {
     return a->score < b->score || (a->score <= b->score && (uintptr_t)a->token > (uintptr_t)b->token);
 }
 
+/* Puts g into the heap of n words at `at`, or below. */
 static void sink(rf_mask_word *heap, int64_t n, int64_t at, rf_mask_word g)
 {
     for (int64_t child; (child = 2 * at + 1) < n; at = child) {

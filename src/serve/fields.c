@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "serve/api/api.h"
 
 const json_t *srv_member(const json_t *in, const char *name)
 {
@@ -348,6 +349,35 @@ void srv_cut_texts(const srv_request *r, srv_texts *t)
             t->bytes[i] = (size_t)most;
             while ((t->text[i][t->bytes[i]] & 0xC0) == 0x80) t->bytes[i]--; /* between characters */
         }
+}
+
+bool srv_truncates(const srv_request *r) { return srv_bool(r->in, "truncate", r->s->o.auto_truncate); }
+
+bool srv_input_fits(srv_request *r, rf_encoding *e, const char *name, const char *text, size_t bytes, const char *pair,
+                    size_t pair_bytes)
+{
+    enum { BYTES = 250 };
+    rf_error why = {0};
+    const int64_t most = r->model->max_length > 0 ? r->model->max_length : INT64_MAX / BYTES;
+    if (!srv_go_on(r)) return false;
+    if ((int64_t)(bytes + pair_bytes) > BYTES * most)
+        srv_error(r, 422, "Validation", "`%s` must have at most %lld tokens. Given: %zu bytes", name, (long long)most,
+                  bytes + pair_bytes);
+    else if (rf_encode(r->model->tokenizer, text, bytes, pair, pair_bytes, 0, 0, e, NULL, &why)) srv_fail(r, &why);
+    else if ((int64_t)e->n > most)
+        srv_error(r, 422, "Validation", "`%s` must have at most %lld tokens. Given: %zu", name, (long long)most, e->n);
+    return !r->status;
+}
+
+bool srv_texts_fit(srv_request *r, const char *name, srv_texts *t)
+{
+    rf_encoding e;
+    bool good = true;
+    if (srv_truncates(r)) return srv_cut_texts(r, t), true;
+    rf_encoding_init(&e, r->s->o.ctx);
+    for (int64_t i = 0; i < t->n && good; i++) good = srv_input_fits(r, &e, name, t->text[i], t->bytes[i], NULL, 0);
+    rf_encoding_clear(&e);
+    return good;
 }
 
 static const json_t *text_of(const json_t *v) { return json_is_object(v) ? json_object_get(v, "text") : v; }

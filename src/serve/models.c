@@ -11,6 +11,7 @@
 #include "serve/fields.h"
 #include "serve/server.h"
 #include "serve/shared_call.h"
+#include "task/answerer.h"
 
 /* ---- opening ----------------------------------------------------------------------------------------------------- */
 
@@ -41,7 +42,9 @@ static void read_settings(srv_model *m)
     const rf_config *c = m->config;
     const rf_sentence *s = NULL;
     if (!can_embed(m, &m->no_vectors)) rf_embed_defaults_of(m->pipeline, &m->embed, &m->no_vectors);
-    m->max_length = !m->no_vectors.code && m->embed.max_length > 0 ? m->embed.max_length
+    const rf_answerer *a = rf_pipeline_answerer(m->pipeline);
+    m->max_length = a && a->max_length > 0 ? a->max_length
+                    : !m->no_vectors.code && m->embed.max_length > 0 ? m->embed.max_length
                     : c->task_max_length > 0                       ? c->task_max_length
                                                                    : c->max_position_embeddings;
     if (!m->no_vectors.code && !rf_pipeline_sentence(m->pipeline, &s, NULL) && s && s->max_length > m->max_length)

@@ -30,4 +30,14 @@ uint32_t *srv_characters(const char *text, size_t size);
 /* Bounds the work of the tokenizer: a text is cut at 250 bytes for each token that the model accepts. */
 void srv_cut_texts(const srv_request *r, srv_texts *texts);
 
+/* Whether long inputs may be truncated: member "truncate" of the body, or --no-auto-truncate. */
+bool srv_truncates(const srv_request *r);
+
+/* Whether the model takes all tokens of a text, or of a pair of texts. false: answered with 422. */
+bool srv_input_fits(srv_request *r, rf_encoding *e, const char *name, const char *text, size_t bytes, const char *pair,
+                    size_t pair_bytes);
+
+/* Cuts texts that may be truncated (srv_cut_texts); otherwise each has to fit. false: answered with 422. */
+bool srv_texts_fit(srv_request *r, const char *name, srv_texts *texts);
+
 #endif

@@ -89,14 +89,23 @@ static size_t added_at(const rf_encoding *e, bool end)
 /* Tokenizes the texts, for requests in which long texts are refused or cut at the beginning. */
 static bool tokenize(srv_request *r, embedding *x, bool truncate, bool left)
 {
+    enum { BYTES = 250 };
     rf_encoding e;
     rf_error why = {0};
     srv_text joined = {0};
     rf_encoding_init(&e, r->s->o.ctx);
     for (int64_t i = 0; i < x->texts.n && !r->status && srv_go_on(r); i++) {
+        size_t bytes = x->texts.bytes[i], skip = 0;
+        if (r->model->max_length > 0 && bytes > BYTES * (size_t)r->model->max_length) { /* as srv_cut_texts */
+            if (!truncate)
+                return srv_error(r, 422, "Validation", "`%s` must have at most %lld tokens. Given: %zu bytes", x->name,
+                                 (long long)r->model->max_length, bytes), false;
+            skip = bytes - BYTES * (size_t)r->model->max_length;
+            while ((x->texts.text[i][skip] & 0xC0) == 0x80) skip++;
+        }
         joined.n = 0;
         if (x->o.prompt) srv_puts(&joined, x->o.prompt);
-        srv_put(&joined, x->texts.text[i], x->texts.bytes[i]);
+        srv_put(&joined, x->texts.text[i] + skip, bytes - skip);
         if (joined.failed) no_memory(r);
         else if (rf_encode(r->model->tokenizer, joined.at, joined.n, NULL, 0, 0, 0, &e, NULL, &why)) srv_fail(r, &why);
         else add_ids(r, x, e.id, e.n, added_at(&e, false), added_at(&e, true), truncate, left);
@@ -374,8 +383,7 @@ void srv_api_embed_all(srv_request *r)
     x->o.normalize = srv_bool(r->in, "normalize", false);
     const json_t *list = json_object_get(r->in, "inputs");
     r->kind = SRV_EMBED;
-    if (!srv_read_texts(r, list, "inputs", &x->texts)) return;
-    srv_cut_texts(r, &x->texts);
+    if (!srv_read_texts(r, list, "inputs", &x->texts) || !srv_texts_fit(r, "inputs", &x->texts)) return;
     if (vectors_fit(r, x) && srv_hold(r, x->texts.n)) {
         srv_call_submit(&x->call, srv_call_answer);
     }

@@ -228,8 +228,8 @@ void srv_fill_mask(srv_request *r)
     if (!srv_fills_masks(r->model))
         srv_wrong_model(r, "fills no masks", srv_fills_masks);
     else if (read_targets(r, x, srv_member(options, "targets")) &&
-             srv_read_texts(r, json_object_get(r->in, "inputs"), "inputs", &x->texts)) {
-        srv_cut_texts(r, &x->texts);
+             srv_read_texts(r, json_object_get(r->in, "inputs"), "inputs", &x->texts) &&
+             srv_texts_fit(r, "inputs", &x->texts)) {
         if (words_fit(r, x) && srv_hold(r, x->texts.n)) srv_call_submit(&x->call, srv_call_answer);
     }
 }

@@ -361,8 +361,29 @@ static void set_sampling(srv_request *r, writing *x, const json_t *in)
     x->o.max_new_tokens = x->most;
 }
 
+/* Whether the prompt and one more token are within the context of the model. false: answered, on OpenAI's routes with
+ * 400. */
+static bool prompt_fits(srv_request *r, const writing *x, const char *name)
+{
+    enum { BYTES = 250 };
+    const int64_t most = r->model->config->max_position_embeddings;
+    rf_encoding e;
+    rf_error why = {0};
+    if (most <= 0) return true;
+    rf_encoding_init(&e, r->s->o.ctx);
+    const bool read = x->bytes <= BYTES * (size_t)most;
+    if (read && rf_encode(r->model->tokenizer, x->prompt, x->bytes, NULL, 0, 0, RF_ENCODE_PLAIN, &e, NULL, &why))
+        srv_fail(r, &why);
+    else if (!read || (int64_t)e.n >= most)
+        srv_error(r, 422, "Validation", "`%s`: this model's maximum context length is %lld tokens, got a prompt of %zu "
+                  "%s; shorten it", name, (long long)most, read ? e.n : x->bytes, read ? "tokens" : "bytes");
+    rf_encoding_clear(&e);
+    return !r->status;
+}
+
 static void submit(srv_request *r, writing *x)
 {
+    if (!prompt_fits(r, x, x->openai ? "prompt" : "inputs")) return;
     if (x->most > r->s->o.limits.max_new_tokens) {
         srv_error(r, 422, "Validation", "`%s`: expected at most %lld (--max-new-tokens), got %lld",
                   x->openai ? "max_tokens" : "max_new_tokens", (long long)r->s->o.limits.max_new_tokens,

@@ -136,6 +136,23 @@ static bool read_pairs(srv_request *r, scores *x, const json_t *list, bool pair)
     return true;
 }
 
+/* As srv_texts_fit, for texts, pairs of texts, or a query with each text. */
+static bool inputs_fit(srv_request *r, scores *x, const char *name)
+{
+    rf_encoding e;
+    bool good = true;
+    if (srv_truncates(r)) return srv_cut_texts(r, &x->texts), true;
+    rf_encoding_init(&e, r->s->o.ctx);
+    for (int64_t i = 0; i < x->texts.n && good; i++) {
+        const char *text = x->texts.text[i];
+        const size_t bytes = x->texts.bytes[i];
+        good = x->query ? srv_input_fits(r, &e, name, x->query, x->query_bytes, text, bytes)
+                        : srv_input_fits(r, &e, name, text, bytes, x->pair[i], x->pair_bytes[i]);
+    }
+    rf_encoding_clear(&e);
+    return good;
+}
+
 /* The labels of the inputs of a body that has been read; `flat`: as TEI has them, where a list of two strings is a pair
  * and the labels of a single input are not in a list. */
 static void predict(srv_request *r, bool flat)
@@ -149,7 +166,7 @@ static void predict(srv_request *r, bool flat)
     }
     x->flat = flat;
     if (!read_pairs(r, x, json_object_get(r->in, "inputs"), flat)) return;
-    srv_cut_texts(r, &x->texts);
+    if (!inputs_fit(r, x, "inputs")) return;
     x->top = srv_int(options, "top_k", INT64_MAX);
     r->kind = SRV_PREDICT;
     srv_compute(r, x->texts.n, tokens_of, submit_labels, finish_labels);
@@ -273,7 +290,7 @@ static void rerank(srv_request *r, const char *model, const char *member)
         return;
     }
     if (!srv_read_texts(r, x->documents, member, &x->texts)) return;
-    srv_cut_texts(r, &x->texts);
+    if (!inputs_fit(r, x, member)) return;
     if (!within(r, &x->texts, srv_int(r->in, "max_tokens_per_doc", INT64_MAX))) return;
     x->raw = srv_bool(r->in, "raw_scores", false);
     x->return_text = srv_bool(r->in, "return_text", false) || srv_bool(r->in, "return_documents", false);

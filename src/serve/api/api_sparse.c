@@ -107,8 +107,7 @@ void srv_api_embed_sparse(srv_request *r)
     r->kind = SRV_EMBED;
     if (!srv_fills_masks(r->model))
         srv_wrong_model(r, "gives no sparse vectors", srv_fills_masks);
-    else if (srv_read_texts(r, json_object_get(r->in, "inputs"), "inputs", &x->texts) && srv_hold(r, x->texts.n)) {
-        srv_cut_texts(r, &x->texts);
+    else if (srv_read_texts(r, json_object_get(r->in, "inputs"), "inputs", &x->texts) &&
+             srv_texts_fit(r, "inputs", &x->texts) && srv_hold(r, x->texts.n))
         srv_call_submit(&x->call, srv_call_answer);
-    }
 }

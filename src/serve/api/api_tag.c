@@ -196,7 +196,7 @@ void srv_tag(srv_request *r)
     if (!x) return;
     x->call = (srv_call){.r = r, .compute = compute};
     x->simple = !strategy || strcmp(strategy, "none");
-    if (!srv_read_texts(r, json_object_get(r->in, "inputs"), "inputs", &x->texts) || !srv_hold(r, x->texts.n)) return;
-    srv_cut_texts(r, &x->texts);
-    srv_call_submit(&x->call, srv_call_answer);
+    if (srv_read_texts(r, json_object_get(r->in, "inputs"), "inputs", &x->texts) &&
+        srv_texts_fit(r, "inputs", &x->texts) && srv_hold(r, x->texts.n))
+        srv_call_submit(&x->call, srv_call_answer);
 }

@@ -32,7 +32,7 @@
             "keep only the first components, before normalization" \
     }
 #define RIGHT_TRUNCATE \
-    {"truncate", SRV_ONLY, false, 0, 0, "true", NULL, "inputs that are too long are truncated"}, \
+    {"truncate", SRV_BOOL, false, 0, 0, NULL, NULL, "truncate inputs that are too long; default: --auto-truncate"}, \
     { \
         "truncation_direction", SRV_CHOICE, false, 0, 0, "Right|right", NULL, "the end that is cut" \
     }
@@ -65,6 +65,7 @@ static const srv_field srv_root_fields[] = {
     {"inputs", SRV_ANY, true, 0, 0, NULL, NULL, "as the task of the model has them"},
     {"parameters", SRV_OBJECT, false, 0, 0, NULL, NULL, "options of the task"},
     {"options", SRV_IGNORED, false, 0, 0, NULL, NULL, NULL},
+    {"truncate", SRV_BOOL, false, 0, 0, NULL, NULL, "truncate inputs that are too long; default: --auto-truncate"},
     MODEL,
     END,
 };
@@ -153,6 +154,7 @@ static const srv_field srv_fill_mask_fields[] = {
     {"inputs", SRV_STRINGS, true, 0, 0, NULL, NULL, "a text or texts with at least one mask token"},
     TOP_K,
     {"targets", SRV_STRINGS, false, 0, 0, NULL, NULL, "words to choose from"},
+    {"truncate", SRV_BOOL, false, 0, 0, NULL, NULL, "truncate inputs that are too long; default: --auto-truncate"},
     {"parameters", SRV_OBJECT, false, 0, 0, NULL, fill_options, "top_k and targets may also be here"},
     MODEL,
     END,
@@ -333,6 +335,7 @@ static const srv_field root_label_options[] = {
 };
 static const srv_field root_label[] = {
     {"inputs", SRV_LABELED, true, 0, 0, NULL, NULL, NULL},
+    {"truncate", SRV_BOOL, false, 0, 0, NULL, NULL, NULL},
     {"parameters", SRV_OBJECT, false, 0, 0, NULL, root_label_options, NULL},
     END,
 };

@@ -107,5 +107,41 @@ def an_answer_that_would_be_too_large_is_422():
         expect(every[:7] == some, "the first ones", some)
 
 
+@test
+def long_inputs_are_refused_where_they_may_not_be_truncated():
+    text = long_text(9000)
+    rows = (("model", "/embed", {"inputs": text}), ("model", "/embed_all", {"inputs": text}), ("model", "/embed_sparse", {"inputs": text}),
+            ("model", "/v1/embeddings", {"input": text}), ("model", "/fill_mask", {"inputs": "[MASK] " + text}),
+            ("model", "/", {"inputs": "[MASK] " + text}), ("encoder", "/", {"inputs": text}),
+            ("model", "/similarity", {"inputs": {"source_sentence": "a", "sentences": [text]}}),
+            ("pairs", "/rerank", {"query": "a", "texts": ["b", text]}), ("pairs", "/v1/rerank", {"query": "a", "documents": [text]}),
+            ("pairs", "/v2/rerank", {"query": "a", "documents": [text]}), ("pairs", "/predict", {"inputs": ["a", text]}),
+            ("labels", "/predict", {"inputs": text}), ("labels", "/", {"inputs": ["a", text]}))
+    for model in sorted({m for m, _, _ in rows}):
+        with Server(program, "-m", model) as s, Server(program, "-m", model, "--no-auto-truncate") as strict:
+            for _, path, body in (r for r in rows if r[0] == model):
+                code = 400 if path.startswith("/v1/emb") else 422
+                status(s.post(path, body), 200)
+                a = status(strict.post(path, body), code)
+                expect(" tokens. Given: " in a.body.decode(), path, a)
+                if path in ("/v1/rerank", "/v2/rerank"):
+                    continue
+                of = {"parameters": {"truncate": False}} if path == "/similarity" else {"truncate": False}
+                status(s.post(path, {**body, **of}), code)
+                of = {"parameters": {"truncate": True}} if path == "/similarity" else {"truncate": True}
+                expect(status(strict.post(path, {**body, **of}), 200).body == s.post(path, body).body, path)
+
+
+@test
+def prompts_above_the_context_are_refused():
+    with Server(program, "-m", "slow-causal") as s:
+        for n in 9000, 8192, 400000:
+            a = status(s.post("/v1/completions", {"prompt": long_text(n), "max_tokens": 3}), 400).json()
+            expect("maximum context length is 8192 tokens" in a["error"]["message"], a)
+            a = status(s.post("/generate", {"inputs": long_text(n)}), 422).json()
+            expect("maximum context length is 8192 tokens" in a["error"], a)
+        status(s.post("/v1/completions", {"prompt": long_text(100), "max_tokens": 3}), 200)
+
+
 if __name__ == "__main__":
     main()

@@ -206,7 +206,7 @@ def a_model_file_that_is_truncated_while_it_is_served():
 def s15_a_request_without_memory_is_503_alone():
     if SANITIZED:
         return                                            # a sanitizer needs the address space
-    with Server(program, "-m", "slow") as s:
+    with Server(program, "-m", "slow", "--max-answer-bytes", "200000000") as s:
         before = embed(s)
         with open(f"/proc/{s.pid}/statm", encoding="ascii") as f:
             size = int(f.read().split()[0]) * os.sysconf("SC_PAGESIZE")

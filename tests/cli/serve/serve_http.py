@@ -36,7 +36,8 @@ def s1_others_are_answered_beside_slow_clients():
 
 @test
 def s1_slow_clients_are_closed():
-    limits = ("--header-timeout", "1", "--body-timeout", "1", "--write-timeout", "1", "--max-client-batch-size", "64")
+    limits = ("--header-timeout", "1", "--body-timeout", "1", "--write-timeout", "1", "--max-client-batch-size", "64",
+              "--max-answer-bytes", "200000000")
     with Server(program, "-m", "slow", *limits, hasty=True) as s:
         before, clients = embed(s), slow_clients(s)
         left = clients
