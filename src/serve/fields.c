@@ -410,7 +410,7 @@ bool srv_read_texts(srv_request *r, const json_t *list, const char *name, srv_te
         out->text[i] = json_string_value(v);
         out->bytes[i] = json_string_length(v);
         if (!out->bytes[i]) return srv_error(r, 400, "Empty", "`%s` cannot be empty", name), false;
-        r->characters += (int64_t)out->bytes[i];
+        r->characters += srv_length(out->text[i], out->bytes[i]);
     }
     return true;
 }

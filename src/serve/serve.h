@@ -11,6 +11,7 @@
  *     fields.c             members of a JSON body: types and ranges from one table for each route
  *     http/http.c          connections, headers, bodies and answers, with libmicrohttpd
  *     http/connections.c   deadlines, clients that left
+ *     http/origin.c        requests of web pages of other sites
  *     http/request.c       a request: its members, its answer, its errors
  *     http/workers.c       threads that read bodies and write answers
  *     api/api.def          every route; api/routes.c has their bodies
@@ -58,6 +59,8 @@ typedef struct srv_options {
     int inherited;           /* a listening socket that the caller has already opened, or -1                       */
     const char *key_file;    /* one API key in each line, or NULL: none is needed                                  */
     const char *cors_origin; /* of Access-Control-Allow-Origin, or NULL                                            */
+    const char *const *allowed_host; /* [allowed_hosts] names in the header Host besides those of this machine; *: all */
+    int allowed_hosts;
     bool auto_truncate;      /* default of a request's "truncate"                                                  */
     srv_limits limits;
     int log_json; /* 1: lines of JSON; 0: the common log format                                         */

@@ -75,6 +75,14 @@ void srv_compute(srv_request *r, int64_t n, int64_t (*tokens)(const srv_request 
                                      rf_error *why),
                  srv_step *finish);
 
+/* Characters of a text in UTF-8. */
+static inline int64_t srv_length(const char *text, size_t bytes)
+{
+    int64_t n = 0;
+    for (size_t i = 0; i < bytes; i++) n += (text[i] & 0xC0) != 0x80;
+    return n;
+}
+
 /* About the tokens of a text of this size, with [CLS] and [SEP]. */
 static inline int64_t srv_tokens_of(size_t bytes) { return 3 + (int64_t)(bytes / 4); }
 
@@ -300,6 +308,7 @@ struct srv_server {
     struct MHD_Daemon *daemon;
     int port, listener; /* -1: not open                                                               */
     bool bound;         /* the socket file is ours                                                    */
+    bool loopback;      /* the socket has an address of this machine only                             */
     atomic_bool draining, closing;
     atomic_llong permits; /* inputs that are waiting or computed                                        */
     atomic_llong active;  /* requests for workers that were accepted and have not ended                 */
@@ -338,6 +347,10 @@ void srv_metrics_write(srv_server *s, srv_text *out);
 /* keys.c */
 rf_status srv_keys_read(srv_server *s, rf_error *why);
 bool srv_key_matches(const srv_server *s, const char *key);
+
+/* origin.c: whether a request may come from the web page of another site, by its headers (NULL: missing). false: `why`
+ * has the reason. */
+bool srv_origin_is_right(const srv_request *r, const char *host, const char *origin, const char *site, char why[400]);
 
 /* access_log.c */
 void srv_log(srv_request *r, bool complete);

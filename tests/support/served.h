@@ -33,6 +33,9 @@ static inline srv_options options_of(const served *s)
 {
     srv_options o = {
         .ctx = s->ctx, .model = &s->m, .models = 1, .host = "127.0.0.1", .inherited = -1, .auto_truncate = true};
+    static const char *const any[] = {"*"};
+    o.allowed_host = any;
+    o.allowed_hosts = 1;
     srv_limits_defaults(&o.limits);
     return o;
 }

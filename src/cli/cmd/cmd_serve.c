@@ -29,7 +29,7 @@ struct args {
     const char *index, *host, *unix_path, *key_file, *cors, *log, *languages;
     int64_t port;
     int log_format, no_truncate, demo;
-    cli_list models, dtypes, aliases;
+    cli_list models, dtypes, aliases, hosts;
     srv_limits limits;
 };
 
@@ -296,6 +296,8 @@ static void set_options(job *j)
     o->unix_path = a->unix_path;
     o->key_file = a->key_file;
     o->cors_origin = a->cors;
+    o->allowed_host = a->hosts.item;
+    o->allowed_hosts = a->hosts.n;
     o->languages = a->languages;
     o->auto_truncate = !a->no_truncate;
     o->limits = a->limits;
@@ -406,6 +408,9 @@ static const cli_option options[] = {
      "require one of the API keys in FILE, one in each line", NULL},
     {"cors-allow-origin", 0, CLI_TEXT, A(cors), "ORIGIN", NULL, 0, 0, NULL,
      "allow web pages of ORIGIN (or *) to send requests", NULL},
+    {"allowed-host", 0, CLI_EACH, A(hosts), "NAME", NULL, 0, 0, NULL,
+     "answer requests with this name in the header Host, too, if the server listens on an address of this machine and "
+     "needs no key (*: with any name); may be repeated; default: localhost, 127.0.0.1, [::1] and --host", NULL},
     {"no-auto-truncate", 0, CLI_FLAG, A(no_truncate), NULL, NULL, 0, 0, NULL,
      "refuse inputs that are too long unless the request says \"truncate\": true", NULL},
     {"access-log", 0, CLI_FILE, A(log), "FILE", NULL, 0, 0, NULL, "append a line for each request; -: standard output",

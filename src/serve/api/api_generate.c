@@ -390,7 +390,7 @@ static void submit(srv_request *r, writing *x)
                   (long long)x->most);
         return;
     }
-    r->characters = (int64_t)x->bytes;
+    r->characters = srv_length(x->prompt, x->bytes);
     if (srv_hold(r, 1)) srv_call_submit(&x->call, finish);
 }
 

@@ -57,7 +57,7 @@ static bool take_tokens(srv_request *r, inspection *x, int flags, int64_t around
     if (!size) return srv_error(r, 400, "Empty", "`inputs` cannot be empty"), false;
     if (size > 250 * MOST)
         return srv_error(r, 422, "Validation", "`inputs`: expected at most %d bytes, got %zu", 250 * MOST, size), false;
-    r->characters += (int64_t)size;
+    r->characters += srv_length(text, size);
     rf_encoding_init(&e, r->s->o.ctx);
     srv_puts(&r->out, "\"tokens\":");
     srv_put_tokens(r, &e, text, size, flags);

@@ -186,7 +186,7 @@ void srv_answer_question(srv_request *r)
     x->context = srv_string(in, "context");
     x->longest = srv_int(options, "max_answer_len", LONGEST);
     x->impossible = srv_bool(options, "handle_impossible_answer", false);
-    r->characters = (int64_t)(strlen(x->text) + strlen(x->context));
+    r->characters = srv_length(x->text, strlen(x->text)) + srv_length(x->context, strlen(x->context));
     if (!*x->text || !*x->context) srv_error(r, 400, "Empty", "`question` and `context` cannot be empty");
     else if (srv_hold(r, 1)) srv_call_submit(&x->call, srv_call_answer);
 }

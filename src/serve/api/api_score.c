@@ -106,7 +106,7 @@ static bool add_input(srv_request *r, scores *x, int64_t i, const json_t *v)
     x->texts.bytes[i] = json_string_length(text);
     x->pair[i] = json_string_value(pair);
     x->pair_bytes[i] = json_string_length(pair);
-    r->characters += (int64_t)(x->texts.bytes[i] + x->pair_bytes[i]);
+    r->characters += srv_length(x->texts.text[i], x->texts.bytes[i]) + srv_length(x->pair[i], x->pair_bytes[i]);
     if (x->texts.bytes[i]) return true;
     return srv_error(r, 400, "Empty", "`inputs` cannot be empty"), false;
 }
@@ -295,7 +295,7 @@ static void rerank(srv_request *r, const char *model, const char *member)
     x->raw = srv_bool(r->in, "raw_scores", false);
     x->return_text = srv_bool(r->in, "return_text", false) || srv_bool(r->in, "return_documents", false);
     x->top = srv_int(r->in, "top_n", INT64_MAX);
-    r->characters += (int64_t)x->query_bytes;
+    r->characters += srv_length(x->query, x->query_bytes);
     r->kind = SRV_PREDICT;
     srv_compute(r, x->texts.n, tokens_of, submit_texts, finish_rerank);
 }

@@ -47,7 +47,7 @@ void srv_api_search(srv_request *r)
         srv_error(r, 400, "Empty", "`query` cannot be empty");
         return;
     }
-    r->characters = (int64_t)strlen(query);
+    r->characters = srv_length(query, strlen(query));
     if (!srv_hold(r, 1)) return;
     const rf_engine_job_options o = srv_job_options(r, finish);
     const rf_status status = rf_engine_embed(r->model->engine, &query, NULL, 1, &r->model->query, &o, &r->job, &why);

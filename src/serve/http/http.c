@@ -118,6 +118,15 @@ static bool key_is_right(srv_request *r)
            false;
 }
 
+static bool origin_is_right(srv_request *r)
+{
+    char text[400];
+    if (srv_origin_is_right(r, header_of(r, MHD_HTTP_HEADER_HOST), header_of(r, "Origin"), header_of(r, "Sec-Fetch-Site"),
+                            text))
+        return true;
+    return refuse(r, 403, "Forbidden", text), false;
+}
+
 /* Letters, digits and .-_ of a request id that a client gives; others get a number. */
 static void set_id(srv_request *r)
 {
@@ -269,13 +278,17 @@ void srv_http_resume(srv_request *r)
 
 /* ---- a request --------------------------------------------------------------------------------------------------- */
 
-/* A client may send a whole URI, as to a proxy (RFC 9112, 3.2.2). */
+/* A client may send a whole URI, as to a proxy (RFC 9112, 3.2.2). No route has query arguments: they are removed before
+ * libmicrohttpd reads them, whose memory for a connection some hundreds of them exceed (0.9.75 then never answers). */
 static void *on_path(void *user, const char *path, struct MHD_Connection *mhd)
 {
     const size_t scheme = !strncasecmp(path, "http://", 7) ? 7 : !strncasecmp(path, "https://", 8) ? 8 : 0;
     const char *slash = scheme ? strchr(path + scheme, '/') : path;
     (void)mhd;
-    return srv_request_new(user, slash ? slash : "/");
+    srv_request *r = srv_request_new(user, slash ? slash : "/");
+    char *query = strchr((char *)(uintptr_t)path, '?'); /* in the buffer of libmicrohttpd, which is not constant */
+    if (query) query[1] = 0;
+    return r;
 }
 
 static srv_connection *connection_of(struct MHD_Connection *mhd)
@@ -316,7 +329,7 @@ static enum MHD_Result begin(srv_request *r, struct MHD_Connection *mhd, const c
     if (r->connection) r->connection->requests++;
     if (srv_connection_is_above(s, r->connection)) refuse(r, 503, "Overloaded", "too many connections");
     else if (framing_is_clear(r, version) && size_is_allowed(r) && !is_preflight(r) && find_route(r) &&
-             key_is_right(r) && body_is_plain(r) && atomic_load(&s->draining) && r->route->access != SRV_PUBLIC)
+             origin_is_right(r) && key_is_right(r) && body_is_plain(r) && atomic_load(&s->draining) && r->route->access != SRV_PUBLIC)
         refuse(r, 503, "Unhealthy", "the server is shutting down");
     if (r->status) return send_answer(r);
     const char *type = header_of(r, MHD_HTTP_HEADER_CONTENT_TYPE);
@@ -469,12 +482,18 @@ static rf_status open_port(srv_server *s, int *out, rf_error *why)
                    s->o.host, s->o.port, strerror(failed ? failed : errno));
 }
 
+/* The port, and whether only this machine reaches it. */
 static void find_port(srv_server *s, int fd)
 {
     struct sockaddr_storage a = {.ss_family = AF_UNIX};
     socklen_t size = sizeof a;
     char port[16];
-    if (!getsockname(fd, (struct sockaddr *)&a, &size) && a.ss_family != AF_UNIX &&
+    if (getsockname(fd, (struct sockaddr *)&a, &size)) return;
+    const struct sockaddr_in *four = (const struct sockaddr_in *)&a;
+    const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)&a;
+    s->loopback = (a.ss_family == AF_INET && ntohl(four->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET) ||
+                  (a.ss_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&six->sin6_addr));
+    if (a.ss_family != AF_UNIX &&
         !getnameinfo((struct sockaddr *)&a, size, NULL, 0, port, sizeof port, NI_NUMERICSERV))
         s->port = (int)strtol(port, NULL, 10);
 }

@@ -177,7 +177,7 @@ class Server:
             resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
 
         with open(self.err_path, "wb") as err:
-            self.process = subprocess.Popen([program, "serve", *where, *options], stdin=subprocess.DEVNULL,
+            self.process = subprocess.Popen([program, "serve", *where, "--allowed-host", "test", "--allowed-host", "a", *options], stdin=subprocess.DEVNULL,
                                             stdout=subprocess.DEVNULL, stderr=err, env={**LONG, **os.environ},
                                             preexec_fn=limit if files else None)
         self.pid = self.process.pid

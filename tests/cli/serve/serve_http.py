@@ -266,6 +266,60 @@ def methods_head_options_cors():
 # ---- S9: paths -------------------------------------------------------------------------------------------------------
 
 @test
+def arguments_of_a_path_are_not_read():
+    with Server(program, "-m", "model") as s:
+        for n in 1, 600, 1500:
+            path = "/ping?" + "&".join(["a=b"] * n)
+            status(s.ask("GET", path), 200)
+            status(s.post(path.replace("ping", "embed"), {"inputs": "a"}), 200)
+        status(s.ask("GET", "/ping?" + "a" * 9000), 414)
+        same_as_before(s, embed(s))
+
+
+@test
+def characters_are_counted():
+    with Server(program, "-m", "model", "-m", "pairs") as s:
+        for path, body, n in (("/embed", {"inputs": "\u00e9\u00e9\u6f22"}, 3), ("/embed", {"inputs": ["a", "\U0001f600"]}, 2),
+                              ("/rerank", {"query": "\u00e9", "texts": ["\u6f22\u6f22"], "model": "pairs"}, 3)):
+            a = status(s.post(path, body), 200)
+            expect(a.headers["x-compute-characters"] == str(n), path, body, a)
+
+
+def named(s, host, path="/embed", more=()):
+    lines = [f"POST {path} HTTP/1.1" if path == "/embed" else f"GET {path} HTTP/1.1", f"Host: {host}", "Connection: close", *more,
+             "Content-Length: 14", "", '{"inputs":"a"}']
+    return s.raw("\r\n".join(lines).encode())[0]
+
+
+@test
+def pages_of_other_sites_cannot_use_a_server_of_this_machine():
+    own = ["localhost", "LOCALHOST:80", "127.0.0.1:8080", "[::1]", "[::1]:8080", "test"]
+    foreign = ["attacker.example", "attacker.example:8080", "localhost.attacker.example", "127.0.0.1.example", "[::2]", "10.0.0.1"]
+    with Server(program, "-m", "model") as s:
+        for host in own:
+            status(named(s, host), 200)
+        for host in foreign:
+            a = status(named(s, host), 403)
+            expect("--allowed-host" in a.json()["error"], a)
+            for path in "/health", "/ping":
+                status(named(s, host, path), 200)
+            for path in "/info", "/v1/models", "/ui", "/metrics", "/":
+                status(named(s, host, path), 403)
+        for site, code in (("cross-site", 403), ("same-site", 403), ("same-origin", 200), ("none", 200)):
+            status(named(s, "localhost", more=[f"Sec-Fetch-Site: {site}", "Origin: http://other.example"]), code)
+    with open("one.txt", "w", encoding="ascii") as f:
+        f.write("secret\n")
+    with Server(program, "-m", "model", "--api-key-file", "one.txt") as s:
+        status(named(s, "attacker.example", more=["Authorization: Bearer secret"]), 200)
+    for options in (["--host", "0.0.0.0"], ["--allowed-host", "attacker.example"], ["--allowed-host", "*"]):
+        with Server(program, "-m", "model", *options) as s:
+            status(named(s, "attacker.example:8080"), 200)
+    with Server(program, "-m", "model", "--cors-allow-origin", "http://other.example") as s:
+        for origin, code in (("http://other.example", 200), ("http://third.example", 403)):
+            status(named(s, "localhost", more=["Sec-Fetch-Site: cross-site", f"Origin: {origin}"]), code)
+
+
+@test
 def s9_only_the_routes_themselves_are_found():
     with Server(program, "-m", "model") as s:
         for path in ("/../../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "//", "//ping", "/ping/", "/./ping", "/embed/..",
