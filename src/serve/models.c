@@ -264,7 +264,7 @@ int srv_model_slot(const srv_server *s, const char *name)
         if (!strcmp(s->o.alias[i].name, name)) name = s->o.alias[i].model;
     for (int i = 0; i < s->o.models; i++)
         if (!strcmp(s->o.model[i].name, name)) return i;
-    return -1;
+    return s->o.any_model ? 0 : -1;
 }
 
 srv_model *srv_model_acquire(srv_server *s, int slot)
@@ -276,13 +276,25 @@ srv_model *srv_model_acquire(srv_server *s, int slot)
     return m;
 }
 
+void srv_no_model(srv_request *r, const char *name)
+{
+    const srv_options *o = &r->s->o;
+    srv_text names = {0};
+    for (int i = 0; i < o->models; i++) srv_printf(&names, "%s%.60s", i ? ", " : "", o->model[i].name);
+    for (int i = 0; i < o->aliases; i++) srv_printf(&names, ", %.60s", o->alias[i].name);
+    srv_error(r, 404, "NotFound",
+              "model '%.60s': expected one of %.200s; start the server with --model-alias '%.60s', or with --any-model", name,
+              names.at ? names.at : "the models", name);
+    srv_text_clear(&names);
+}
+
 bool srv_need_model(srv_request *r, const char *name)
 {
     if (r->model) return true;
     if (!name) name = srv_string(r->in, "model");
     const int slot = srv_model_slot(r->s, name);
     if (slot < 0) {
-        srv_error(r, 404, "NotFound", "model '%.100s': there is no such model; GET /v1/models lists the models", name);
+        srv_no_model(r, name);
         return false;
     }
     r->model = srv_model_acquire(r->s, slot);

@@ -51,6 +51,7 @@ typedef struct srv_options {
     int models;
     const srv_alias *alias; /* [aliases]                                                                          */
     int aliases;
+    bool any_model; /* any other name is answered by the first model                                      */
     const char *languages;   /* "en:de", for all translation models; NULL: as their folders say                    */
     const char *index;       /* folder of an index of the first model's vectors, or NULL                           */
     const char *host;        /* address to listen on                                                               */

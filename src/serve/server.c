@@ -26,7 +26,7 @@ static rf_status check(const srv_options *o, rf_error *why)
         bool found = false;
         for (int j = 0; j < o->models; j++) found |= !strcmp(o->alias[i].model, o->model[j].name);
         if (!found)
-            return rf_fail(why, RF_EARG, "--alias %s=%s: expected the name of a model that is served (-m), got another",
+            return rf_fail(why, RF_EARG, "--model-alias %s=%s: expected the name of a model that is served (-m), got another",
                            o->alias[i].name, o->alias[i].model);
     }
     return RF_OK;

@@ -276,6 +276,7 @@ rf_status srv_models_start(srv_server *s, rf_error *why);
 void srv_models_stop(srv_server *s);
 /* The slot of a name or alias; NULL or "": the first. -1: there is none. */
 int srv_model_slot(const srv_server *s, const char *name);
+void srv_no_model(srv_request *r, const char *name); /* answers 404 with the names that there are */
 srv_model *srv_model_acquire(srv_server *s, int slot); /* NULL: not loaded yet */
 void srv_model_release(srv_model *m);
 

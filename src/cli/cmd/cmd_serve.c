@@ -28,7 +28,7 @@ typedef struct srv_limits {
 struct args {
     const char *index, *host, *unix_path, *key_file, *cors, *log, *languages;
     int64_t port;
-    int log_format, no_truncate, demo;
+    int log_format, no_truncate, demo, any_model;
     cli_list models, dtypes, aliases, hosts;
     srv_limits limits;
 };
@@ -299,6 +299,7 @@ static void set_options(job *j)
     o->allowed_host = a->hosts.item;
     o->allowed_hosts = a->hosts.n;
     o->languages = a->languages;
+    o->any_model = a->any_model;
     o->auto_truncate = !a->no_truncate;
     o->limits = a->limits;
     o->log_json = !a->log_format;
@@ -395,8 +396,11 @@ static const cli_option options[] = {
     {"dtype", 0, CLI_EACH, A(dtypes), "f32|bf16|int8", NULL, 0, 0, NULL,
      "data type of weight matrices and their products; once for all models, or once for each (default: f32)",
      "torch_dtype"},
-    {"alias", 0, CLI_EACH, A(aliases), "NAME[=MODEL]", NULL, 0, 0, NULL,
-     "another name of a model (default: of the first one); may be repeated", NULL},
+    {"model-alias", 0, CLI_EACH, A(aliases), "NAME[=MODEL]", NULL, 0, 0, NULL,
+     "another name of a model (default: of the first one), for clients that always send this name; may be repeated",
+     "alias"},
+    {"any-model", 0, CLI_FLAG, A(any_model), NULL, NULL, 0, 0, "ROFORMER_ANY_MODEL",
+     "let the first model answer requests with any other name, too; default: they are refused with 404", NULL},
     {"index", 0, CLI_FOLDER, A(index), "INDEX", NULL, 0, 0, NULL,
      "folder that roformer index has written with the first model, for /search", NULL},
     {"languages", 0, CLI_TEXT, A(languages), "SOURCE:TARGET", NULL, 0, 0, NULL,

@@ -172,7 +172,7 @@ void srv_api_model(srv_request *r)
     const size_t size = srv_unescape(given, strcspn(given, "?"), name, sizeof name);
     const int slot = size && strlen(name) == size ? srv_model_slot(r->s, name) : -1;
     if (slot < 0) {
-        srv_error(r, 404, "NotFound", "there is no such model; GET /v1/models lists the models");
+        srv_no_model(r, size && strlen(name) == size ? name : "");
         return;
     }
     put_model(&r->out, r->s, name, slot, strcmp(name, r->s->o.model[slot].name) != 0);

@@ -366,6 +366,23 @@ def one_model_by_its_name():
 
 
 @test
+def a_model_has_other_names():
+    ask = {"input": "a", "model": "text-embedding-3-small"}
+    with Server(program, "-m", "model", "-m", "other") as s:
+        a = status(s.post("/v1/embeddings", ask), 404).json()["error"]["message"]
+        expect("expected one of model, other; start the server with --model-alias 'text-embedding-3-small', or with --any-model" in a, a)
+        own, other = [status(s.post("/v1/embeddings", dict(ask, model=m)), 200).json()["data"] for m in ("model", "other")]
+    with Server(program, "-m", "model", "-m", "other", "--model-alias", "text-embedding-3-small", "--model-alias", "x=other") as s:
+        expect(status(s.post("/v1/embeddings", ask), 200).json()["data"] == own, "the first model")
+        expect(status(s.post("/v1/embeddings", dict(ask, model="x")), 200).json()["data"] == other, "the second model")
+        status(s.post("/v1/embeddings", dict(ask, model="y")), 404)
+    with Server(program, "-m", "model", "-m", "other", "--any-model") as s:
+        for name, expected in (("text-embedding-3-small", own), ("y", own), ("other", other)):
+            expect(status(s.post("/v1/embeddings", dict(ask, model=name)), 200).json()["data"] == expected, name)
+        status(s.ask("GET", "/v1/models/y"), 200)
+
+
+@test
 def json_under_the_type_of_a_form_is_json():
     """`curl -d` says that its body is a form."""
     typed = ["Content-Type: application/x-www-form-urlencoded"]

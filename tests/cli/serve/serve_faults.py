@@ -360,7 +360,7 @@ def s19_what_cannot_be_served_is_named():
         refused(3, "model.safetensors", "-m", "broken", "--port", "0")
         refused(3, "index", "-m", "model", "--index", "other-index", "--port", "0")
         refused(2, "names that are unique", "-m", "model", "-m", "model", "--port", "0")
-        refused(2, "--alias", "-m", "model", "--alias", "a=b", "--port", "0")
+        refused(2, "--model-alias", "-m", "model", "--model-alias", "a=b", "--port", "0")
         refused(2, "--dtype", "-m", "model", "--dtype", "f17", "--port", "0")
         refused(4, "no-keys", "-m", "model", "--api-key-file", "no-keys", "--port", "0")
         refused(2, "--max-connections", "-m", "model", "--max-connections", "0", "--port", "0")
