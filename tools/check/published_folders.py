@@ -8,7 +8,7 @@ makes random weights from the folder's own config.json with fewer layers (and fe
 large); the publisher's other files stay as they are.  The program then runs info, tokenize, the command of the model's
 head, embed and convert, and its answers are compared with those of transformers' classes and of sentence-transformers.
 --old is a Python with transformers 4: the ids of a tokenizer may be those of either version, and the table says of
-which.  Nothing stays on the disk; one folder is worked on at a time.
+which ("as 4.x": the states and the head are then compared for these ids).  Nothing stays on the disk; one folder is worked on at a time.
 
 The table has a row for each folder: `ids` of 17 texts; `states`, the largest difference of the vectors; `head`, that of
 the command for the head; `convert`, whether the converted folder gives the same vectors; or the message of a refusal.
@@ -167,6 +167,29 @@ def ids_of_all(folders):
             yield folder.name, "%s: %s" % (type(e).__name__, str(e)[:120])
 
 
+class OwnIds:
+    """A tokenizer with the program's ids, for folders whose ids are those of transformers 4."""
+
+    def __init__(self, program, folder, other):
+        self.program, self.folder, self.other = program, folder, other
+
+    def __getattr__(self, name):
+        return getattr(self.other, name)
+
+    def __call__(self, text, pair=None, return_tensors=None, **_):
+        import torch
+        if pair:
+            raise ValueError("pairs of texts are not compared with ids of transformers 4")
+        code, out, err = self.program.run("tokenize", "-q", "-m", self.folder, "--json", "--", text)
+        if code:
+            raise ValueError(err)
+        ids = json.loads(out)["ids"]
+        if not return_tensors:
+            return {"input_ids": ids}
+        ids = torch.tensor([ids])
+        return {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
+
+
 def largest(a, b):
     return max((abs(x - y) for p, q in zip(a, b) for x, y in zip(p, q)), default=0.0) if len(a) == len(b) else float("inf")
 
@@ -176,7 +199,12 @@ def states(program, folder, model, tokenizer, torch):
     if (folder / "modules.json").exists():
         from sentence_transformers import SentenceTransformer
         if any("Pooling" in m.get("type", "") for m in json.loads((folder / "modules.json").read_text())):
-            right = SentenceTransformer(str(folder), device="cpu", model_kwargs={"dtype": torch.float32}).encode(PLAIN, convert_to_numpy=True).tolist()
+            theirs = SentenceTransformer(str(folder), device="cpu", model_kwargs={"dtype": torch.float32})
+            if isinstance(tokenizer, OwnIds):
+                with torch.no_grad():
+                    right = [theirs(tokenizer(text, return_tensors="pt"))["sentence_embedding"][0].tolist() for text in PLAIN]
+            else:
+                right = theirs.encode(PLAIN, convert_to_numpy=True).tolist()
             mine, why = program.vectors(folder, PLAIN)
             return (largest(mine, right), None) if mine else (None, why)
     if model.config.is_encoder_decoder:
@@ -339,6 +367,8 @@ def try_folder(program, source, old, work):
     if right == "":
         return dict(row, ids="alone", reference=False, why="transformers: " + row["transformers"])
     compare_ids(row, mine, right, old)
+    if row["ids"] == "as 4.x":
+        tokenizer = OwnIds(program, folder, tokenizer)
     reasons = []
     for name, does in (("states", states), ("head", head)):
         try:
