@@ -8,6 +8,7 @@ import numpy as np
 import support
 import roformer_c
 
+LONG = "a b c d e f g " * 40
 TOLERANCE = 1e-5
 
 
@@ -129,7 +130,23 @@ class Pipelines(unittest.TestCase):
                          ("a b", {}), (["a b", "c"], {}), ("a b", {"top_k": 1}), ("a b", {"top_k": None}),
                          (["a b", "c"], {"top_k": 2}), ({"text": "a b", "text_pair": "c"}, {}),
                          ([{"text": "a b", "text_pair": "c"}], {}), ("a b", {"function_to_apply": "none"}),
-                         ("a b", {"function_to_apply": "sigmoid", "top_k": None}))
+                         ("a b", {"function_to_apply": "sigmoid", "top_k": None}), (LONG, {"max_length": 8}),
+                         (LONG, {"truncation": True, "max_length": 9, "padding": "max_length", "top_k": None}),
+                         ({"text": "a b", "text_pair": LONG}, {"truncation": "longest_first", "max_length": 11}),
+                         ("a b", {"padding": "max_length", "max_length": 12}), (LONG, {"truncation": "only_first", "max_length": 5}),
+                         (["a b", "c d e"], {"padding": True, "batch_size": 2, "num_workers": 0}), ([[["a b", "c"]]], {}))
+            options = {"truncation": True, "max_length": 7, "top_k": None, "batch_size": 2}
+            ours = roformer_c.pipeline("text-classification", support.folder(name), **options)
+            theirs = self.theirs.pipeline("text-classification", support.folder(name), device="cpu", dtype="float32", **options)
+            for inputs in (LONG, [LONG, "a"], {"text": "a", "text_pair": LONG}):
+                self.same(ours(inputs), theirs(inputs), repr(inputs))
+
+    def test_lengths(self):
+        self.compare("fill-mask", support.MASKED,
+                     ("She won the gold [MASK] at the Olympic Games.", {"tokenizer_kwargs": {"truncation": True, "max_length": 7}}))
+        self.compare("feature-extraction", support.folder("bert/masked"),
+                     (LONG, {"truncation": True, "tokenize_kwargs": {"max_length": 9}}),
+                     (LONG, {"tokenize_kwargs": {"truncation": True, "max_length": 6}}))
 
     def test_token_classification(self):
         for name in ("bert/token", "heads/token"):

@@ -44,7 +44,10 @@ class FillMask(unittest.TestCase):
         with self.assertRaises(ArgumentError):
             self.fill("a [MASK]", top_k=0)
         with self.assertRaises(TypeError):
-            self.fill("a [MASK]", tokenizer_kwargs={})
+            self.fill("a [MASK]", truncation=True)
+        for kwargs in ({"stride": 1}, {"max_length": 0, "truncation": True}, {"padding": "max_length"}):
+            with self.assertRaises(ValueError, msg=kwargs):
+                self.fill("a [MASK]", tokenizer_kwargs=kwargs)
         with self.assertRaises(UnsupportedError):
             pipeline("fill-mask", support.SENTENCES)("a [MASK]")
 
@@ -80,6 +83,48 @@ class Classification(unittest.TestCase):
             c("a", function_to_apply="relu")
         with self.assertRaises(UnsupportedError):
             pipeline("text-classification", support.MASKED)("a")
+
+
+    def test_lengths(self):
+        """Truncation as transformers' tokenizers take it: max_length counts the added tokens."""
+        c = pipeline("text-classification", support.folder("classify/models/three"))
+        long = "a b c d e f g " * 40
+        short = c("a b c d e f")                                # 8 tokens with [CLS] and [SEP]
+        for arguments in ({"max_length": 8}, {"max_length": 8, "truncation": True}, {"max_length": 8, "truncation": "only_first"}):
+            for more in ({}, {"padding": True}, {"padding": "max_length"}, {"batch_size": 3, "num_workers": 1}):
+                self.assertAlmostEqual(c(long, **arguments, **more)[0]["score"], short[0]["score"], places=6)
+        self.assertEqual(c(long, truncation=True), c(long))
+        with self.assertRaises(DataError):
+            c(long, truncation=False)
+        self.assertEqual(c("a b", truncation=False)[0]["label"], c("a b")[0]["label"])
+        self.assertAlmostEqual(c({"text": "a b", "text_pair": long}, max_length=8)["score"],
+                               c({"text": "a b", "text_pair": "a b c"})["score"], places=6)
+        for arguments in ({"truncation": "none"}, {"max_length": 0}, {"padding": 3}, {"batch_size": 0}, {"num_workers": -1}):
+            with self.assertRaises(ArgumentError, msg=arguments):
+                c("a", **arguments)
+        with self.assertRaises(UnsupportedError):
+            c([{"text": "a", "text_pair": "b"}], truncation="only_second", max_length=9)
+        one = pipeline("text-classification", support.folder("classify/models/one"))
+        self.assertAlmostEqual(one(long, max_length=8)[0]["score"], one("a b c d e f")[0]["score"], places=6)
+
+    def test_tuples(self):
+        c = pipeline("text-classification", support.folder("classify/models/three"))
+        pair = c({"text": "a b", "text_pair": "c"})
+        self.assertEqual(c(("a b", "c")), c(["a b", "c"]))
+        self.assertEqual(c([("a b", "c"), "a b"]), [pair, c("a b")[0]])
+        self.assertEqual(c([[["a b", "c"]]]), [pair])
+
+    def test_options_of_the_pipeline(self):
+        c = pipeline("text-classification", support.folder("classify/models/three"), top_k=None, max_length=8, batch_size=4)
+        plain = pipeline("text-classification", c.model)
+        long = "a b c d e f g " * 40
+        self.assertEqual(c("a b"), [plain("a b", top_k=None)])
+        self.assertEqual(c(["a b", "c"]), plain(["a b", "c"], top_k=None))
+        self.assertEqual(c(long, top_k=2), plain(long, top_k=2, max_length=8))
+        again = pickle.loads(pickle.dumps(c))
+        self.assertEqual(again(long), c(long))
+        with self.assertRaises(TypeError):
+            pipeline("text-classification", c.model, doc_stride=3)
 
 
 class Cross(unittest.TestCase):
@@ -219,7 +264,16 @@ class Features(unittest.TestCase):
         self.assertEqual([m.shape for m in many], [(1, 7, 256), (1, 3, 256)])
         self.assertTrue(np.array_equal(many[0], np.array(v, np.float32)))
         with self.assertRaises(ArgumentError):
-            f("a", return_tensors="pt")
+            f("a", return_tensors="tf")
+        plain = pipeline("feature-extraction", support.folder("bert/masked"))
+        most = plain.model.max_positions
+        long = "a " * 2000
+        for arguments, tokens in (({"truncation": True}, most), ({"tokenize_kwargs": {"truncation": True}}, most),
+                                  ({"tokenize_kwargs": {"truncation": True, "max_length": 7, "padding": True}}, 7)):
+            self.assertEqual(plain(long, return_tensors="np", batch_size=2, **arguments).shape[1], tokens)
+        self.assertEqual(pipeline("feature-extraction", plain.model, truncation=True)(long)[0], plain(long, truncation=True)[0])
+        with self.assertRaises(ArgumentError):
+            plain(long, truncation=True, tokenize_kwargs={"truncation": True})
 
 
 class Generation(unittest.TestCase):

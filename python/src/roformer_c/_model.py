@@ -247,6 +247,7 @@ class Model:
         config = struct(abi.rf_config, lib.rf_model_config(model))
         self.num_labels, self.max_positions = int(config.num_labels), int(config.max_position_embeddings)
         self.architecture: str = config.architecture.decode()
+        self.problem_type: str = config.problem_type.decode()
 
     def __reduce__(self) -> Any:
         source = _folder.absolute(self.source) if isinstance(self.source, str) else self.source

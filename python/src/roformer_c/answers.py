@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import errors
-from ._model import Encoded, whole
-from .pipeline_base import Pipeline
+from ._model import Encoded
+from .pipeline_base import Padding, Pipeline, call, idle
 from .sentence import positive
 from .tokenizer import Encodings
 
@@ -34,10 +34,11 @@ class QuestionAnsweringPipeline(Pipeline):
 
     task = "question-answering"
 
-    @whole
+    @call
     def __call__(self, inputs: Any = None, *, question: Any = None, context: Any = None, top_k: int = 1,
                  doc_stride: Optional[int] = None, max_answer_len: int = 15, max_seq_len: Optional[int] = None,
-                 handle_impossible_answer: bool = False, align_to_words: bool = True) -> Any:
+                 handle_impossible_answer: bool = False, align_to_words: bool = True, padding: Padding = None,
+                 batch_size: Optional[int] = None, num_workers: Optional[int] = None) -> Any:
         """inputs {"question", "context"} or a list of them; or `question` and `context`, each a text or both lists.
 
         doc_stride                tokens that neighboring windows of a long context share; None: 128
@@ -47,6 +48,7 @@ class QuestionAnsweringPipeline(Pipeline):
         align_to_words            True: an answer begins and ends with whole words
         """
         self.need_head("question-answering", "RF_HEAD_SPAN")
+        idle(batch_size, num_workers, padding)
         positive("top_k", top_k)
         positive("max_answer_len", max_answer_len)
         if inputs is not None and (question is not None or context is not None):

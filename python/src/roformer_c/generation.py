@@ -11,8 +11,7 @@ import numpy as np
 from . import _abi as abi
 from . import _texts, errors
 from ._lib import Error, byref, check, error_of, lib, struct
-from ._model import whole
-from .pipeline_base import Pipeline
+from .pipeline_base import Pipeline, call, idle
 
 # transformers' names of options: the members of rf_generate_options.
 INTEGERS = ("max_new_tokens", "top_k", "no_repeat_ngram_size", "num_return_sequences", "num_beams", "max_length",
@@ -88,9 +87,10 @@ class TextGenerationPipeline(Pipeline):
 
     task = "text-generation"
 
-    @whole
+    @call
     def __call__(self, inputs: Any, *, return_full_text: bool = True, **options: Any) -> Any:
         """return_full_text: True: the prompt comes first; False: only the new text."""
+        idle(None, options.pop("num_workers", None), options.pop("padding", None))
         texts, one = self.texts(inputs)
         prompts = list(texts)
         packed = _texts.Block(prompts, "inputs")
@@ -186,10 +186,11 @@ class TranslationPipeline(Pipeline):
 
     task = "translation"
 
-    @whole
+    @call
     def __call__(self, inputs: Any, *, prefix: Optional[str] = None, long_source: str = "refuse", **options: Any) -> Any:
         if long_source not in ("refuse", "split"):
             raise errors.ArgumentError("long_source: expected 'refuse' or 'split', got %r" % (long_source,))
+        idle(None, options.pop("num_workers", None), options.pop("padding", None))
         texts, one = self.texts(inputs)
         out: List[Any] = []
         for block in _texts.blocks(texts, 1024):

@@ -24,7 +24,7 @@ class Module(NamedTuple):
         return dict(self.config)
 
 
-def _json(source: Any, name: str) -> Any:
+def setting(source: Any, name: str) -> Any:
     """A JSON file of a folder, or of the files in memory; None: there is none."""
     if isinstance(source, Mapping):
         return json.loads(bytes(source[name])) if name in source else None
@@ -34,14 +34,14 @@ def _json(source: Any, name: str) -> Any:
 
 def read(source: Any) -> List[Module]:
     """The modules of the folder; without modules.json a Transformer and the mean, as sentence-transformers makes them."""
-    rows = _json(source, "modules.json")
+    rows = setting(source, "modules.json")
     if rows is None:
         return [Module("Transformer", "", {}), Module("Pooling", "", {"pooling_mode_mean_tokens": True})]
     out = []
     for row in rows:
         kind, path = str(row["type"]).split(".")[-1], str(row.get("path") or "")
         name = LIMITS if kind == "Transformer" else "config.json"
-        out.append(Module(kind, path, _json(source, os.path.join(path, name)) or {}))
+        out.append(Module(kind, path, setting(source, os.path.join(path, name)) or {}))
     return out
 
 
@@ -79,13 +79,13 @@ def save(source: Any, to: _folder.PathLike, prompts: Mapping[str, str], default:
 
 def _change(path: pathlib.Path, values: Dict[str, Any]) -> None:
     """Sets keys of a JSON file."""
-    old: Union[None, Dict[str, Any]] = _json(path.parent, path.name)
+    old: Union[None, Dict[str, Any]] = setting(path.parent, path.name)
     path.write_text(json.dumps({**(old or {}), **values}, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def _plain_modules(folder: pathlib.Path) -> None:
     """The files that say what a folder without modules.json means."""
-    kind, width = "sentence_transformers.models.", _json(folder, "config.json")["hidden_size"]
+    kind, width = "sentence_transformers.models.", setting(folder, "config.json")["hidden_size"]
     rows = [{"idx": 0, "name": "0", "path": "", "type": kind + "Transformer"},
             {"idx": 1, "name": "1", "path": "1_Pooling", "type": kind + "Pooling"}]
     (folder / "1_Pooling").mkdir(exist_ok=True)

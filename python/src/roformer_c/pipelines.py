@@ -2,19 +2,19 @@
 from __future__ import annotations
 
 import ctypes
-from typing import Any, Dict, List, Optional, Sequence, Type, Union
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Type, Union
 
 import numpy as np
 
 from . import _abi as abi
-from . import _folder, _texts, errors
+from . import _folder, _texts, errors, tensors
 from ._lib import Error, byref, check, lib
 from ._lib import rows as rows_of
-from ._model import Model, Source, whole
+from ._model import Model, Source
 from .answers import QuestionAnsweringPipeline
 from .cross import softmax_rows
 from .generation import TextGenerationPipeline, TranslationPipeline
-from .pipeline_base import Pipeline
+from .pipeline_base import Padding, Pipeline, Truncation, again, call, idle
 from .sentence import one_of, positive, token_vectors
 from .tags import TokenClassificationPipeline
 from .tokenizer import Tokenizer
@@ -34,17 +34,22 @@ class FillMaskPipeline(Pipeline):
 
     task = "fill-mask"
 
-    @whole
-    def __call__(self, inputs: Any, *, top_k: int = 5, targets: Union[None, str, Sequence[str]] = None) -> Any:
-        """top_k tokens for each mask; targets: tokens of the vocabulary to choose from (None: all)."""
+    @call
+    def __call__(self, inputs: Any, *, top_k: int = 5, targets: Union[None, str, Sequence[str]] = None,
+                 tokenizer_kwargs: Optional[Mapping[str, Any]] = None, batch_size: Optional[int] = None,
+                 num_workers: Optional[int] = None) -> Any:
+        """top_k tokens for each mask; targets: tokens of the vocabulary to choose from (None: all); tokenizer_kwargs:
+        truncation, max_length and padding."""
         positive("top_k", top_k)
+        idle(batch_size, num_workers, None)
+        limit = self.named_limit("tokenizer_kwargs", tokenizer_kwargs)
         ids = self._targets(targets)
         top_k = min(top_k, len(ids) if ids is not None else self.tokenizer.get_vocab_size())
         texts, one = self.texts(inputs)
         out: List[Any] = []
         for block in _texts.blocks(texts, 256):
             packed = _texts.Block(block, "inputs", len(out))
-            out += self.model.call(lambda p, packed=packed: self._fill(p, packed, top_k, ids))  # type: ignore[misc]
+            out += self.model.call(lambda p, packed=packed: self._fill(p, packed, top_k, ids, limit))  # type: ignore[misc]
         return out[0] if one or (isinstance(inputs, list) and len(inputs) == 1) else out
 
     def _targets(self, targets: Union[None, str, Sequence[str]]) -> Any:
@@ -57,10 +62,10 @@ class FillMaskPipeline(Pipeline):
             raise errors.ArgumentError("targets: expected tokens of the vocabulary, got %s" % (missing or "none"))
         return np.unique(np.array(found, np.int32))
 
-    def _fill(self, pipeline: int, texts: _texts.Block, top_k: int, ids: Any) -> List[Any]:
+    def _fill(self, pipeline: int, texts: _texts.Block, top_k: int, ids: Any, limit: int) -> List[Any]:
         o, why, mask, masks = abi.rf_fill_options(), Error(), ctypes.c_void_p(), ctypes.c_int64()
         lib.rf_fill_options_init(byref(o), ctypes.sizeof(o))
-        o.top_k = top_k
+        o.top_k, o.max_length = top_k, limit
         if ids is not None:
             o.target, o.targets = ids.ctypes.data, len(ids)
         check(lib.rf_fill_mask(pipeline, texts.pointers, texts.sizes, texts.n, byref(o), byref(mask), byref(masks), None,
@@ -88,20 +93,37 @@ class TextClassificationPipeline(Pipeline):
     """Labels of texts or pairs of texts, by a fine-tuned model.
 
     A text gives [{"label", "score"}], the most likely; {"text", "text_pair"} gives {"label", "score"}; with top_k a
-    list of so many (None: of all), the most likely first. A list gives a list.
+    list of so many (None: of all), the most likely first. A list or tuple gives a list; a pair in it may be a tuple.
     """
 
     task = "text-classification"
 
-    @whole
-    def __call__(self, inputs: Any, *, top_k: Union[None, int, str] = "", function_to_apply: Optional[str] = None) -> Any:
-        """function_to_apply: None: as the folder says; "softmax", "sigmoid" or "none" (the model's outputs)."""
+    def __init__(self, model: Model, *, top_k: Union[None, int, str] = "", **options: Any) -> None:
+        super().__init__(model, **options)
+        self.top_k = top_k
+
+    def __reduce__(self) -> Any:
+        return again, (type(self), self.model, {"top_k": self.top_k, **self.options})
+
+    @call
+    def __call__(self, inputs: Any, *, top_k: Union[None, int, str] = "", function_to_apply: Optional[str] = None,
+                 truncation: Truncation = None, max_length: Optional[int] = None, padding: Padding = None,
+                 batch_size: Optional[int] = None, num_workers: Optional[int] = None) -> Any:
+        """function_to_apply     None: as the folder says; "softmax", "sigmoid" or "none" (the model's outputs)
+        truncation, max_length   as transformers' tokenizers take them; None: to the tokens that the model reads
+        padding, batch_size, num_workers    change nothing
+        """
         self.need_head("text-classification", "RF_HEAD_SEQUENCE")
+        idle(batch_size, num_workers, padding)
+        limit = self.limit(truncation, max_length, self.model.reading_length())
+        legacy, top_k = top_k == "", self.top_k if top_k == "" else top_k
+        function_to_apply = function_to_apply.lower() if isinstance(function_to_apply, str) else function_to_apply
         one_of("function_to_apply", function_to_apply, (None, "softmax", "sigmoid", "none"))
         if top_k not in ("", None):
             positive("top_k", top_k)
         single = isinstance(inputs, (str, dict))
         rows = [inputs] if single else list(_texts.listed(inputs, "inputs"))
+        rows = [_pair(r) for r in rows]
         for i, r in enumerate(rows):
             if isinstance(r, dict) and (not set(r) <= {"text", "text_pair"} or "text" not in r):
                 raise errors.ArgumentError("inputs: row %d: expected text, or {\"text\", \"text_pair\"}, got %r" % (i, r))
@@ -111,22 +133,34 @@ class TextClassificationPipeline(Pipeline):
         for second in (False, True):
             at = [i for i in range(len(rows)) if (pairs[i] is not None) == second]
             for part in _texts.blocks(at, 32):
+                if second and truncation in ("only_first", "only_second"):
+                    raise errors.UnsupportedError("truncation: expected 'longest_first' for pairs, got %r" % truncation)
                 scores = self._scores([texts[i] for i in part], [pairs[i] for i in part] if second else None,
-                                      function_to_apply)
+                                      function_to_apply, limit)
                 for i, s in zip(part, scores):
                     out[i] = self._row(s, top_k)
         if not single:
             return out
-        return [out[0]] if isinstance(inputs, str) and top_k == "" else out[0]
+        return [out[0]] if isinstance(inputs, str) and legacy else out[0]
 
-    def _scores(self, texts: List[Any], pairs: Optional[List[Any]], function: Optional[str]) -> Any:
+    def _scores(self, texts: List[Any], pairs: Optional[List[Any]], function: Optional[str], limit: Optional[int]) -> Any:
         second = _texts.Block(pairs, "inputs: text_pair") if pairs is not None else None
-        if function is None:
+        if function is None and limit in (None, self.model.reading_length()):
             return self.model.classify(_texts.Block(texts, "inputs"), second).result()
-        z = self.model.logits(self.encodings(texts, pairs).encoded)
+        z = self.model.logits(self.encodings(texts, pairs, limit).encoded)
+        function = function or self._function(z.shape[1])
         if function == "none":
             return z
         return softmax_rows(z) if function == "softmax" else 1 / (1 + np.exp(-z))
+
+    def _function(self, outputs: int) -> str:
+        """What the folder says of the outputs, as transformers reads it."""
+        if outputs != len(self.labels):
+            raise errors.UnsupportedError("truncation, max_length: expected none with a model of %d labels by %d outputs"
+                                          % (len(self.labels), outputs))
+        if self.model.problem_type == "regression":
+            return "none"
+        return "sigmoid" if outputs == 1 or self.model.problem_type == "multi_label_classification" else "softmax"
 
     def _row(self, scores: Any, top_k: Any) -> Any:
         if top_k == "":
@@ -136,27 +170,41 @@ class TextClassificationPipeline(Pipeline):
         return [{"label": self.labels[int(k)], "score": float(scores[k])} for k in order]
 
 
+def _pair(row: Any) -> Any:
+    """A pair that is a tuple of two texts, or a list of one such list, as a dict."""
+    if isinstance(row, list) and len(row) == 1 and isinstance(row[0], list):
+        row = tuple(row[0])
+    return {"text": row[0], "text_pair": row[1]} if isinstance(row, tuple) and len(row) == 2 else row
+
+
 class FeatureExtractionPipeline(Pipeline):
     """The vectors of all tokens of texts, of the last layer: nested lists [1, tokens, D] for a text, a list for several.
     With return_tensors="np" arrays."""
 
     task = "feature-extraction"
 
-    @whole
-    def __call__(self, inputs: Any, *, return_tensors: Union[None, bool, str] = None) -> Any:
-        one_of("return_tensors", return_tensors, (None, False, "np"))
+    @call
+    def __call__(self, inputs: Any, *, return_tensors: Union[None, bool, str] = None, truncation: Truncation = None,
+                 tokenize_kwargs: Optional[Mapping[str, Any]] = None, batch_size: Optional[int] = None,
+                 num_workers: Optional[int] = None) -> Any:
+        """return_tensors      None: lists; True or "pt": tensors of PyTorch; "np": arrays
+        truncation             True: texts are cut to what the model reads; None: a longer text is an error
+        tokenize_kwargs        truncation, max_length and padding
+        """
+        one_of("return_tensors", return_tensors, (None, False, True, "pt", "np"))
+        idle(batch_size, num_workers, None)
         texts, one = self.texts(inputs)
         o = abi.rf_embed_options()
         lib.rf_embed_options_init(byref(o), ctypes.sizeof(o))
         o.normalize, o.dimensions, o.prompt = 0, 0, b""
-        o.max_length = 0                                  # as transformers' pipeline, a text that is too long is an error
+        o.max_length = self.named_limit("tokenize_kwargs", tokenize_kwargs, truncation)
         out: List[Any] = []
         for block in _texts.blocks(texts, 64):
             packed = _texts.Block(block, "inputs", len(out))
             out += self.model.call(lambda p, packed=packed: token_vectors(p, packed, o))  # type: ignore[misc]
         arrays = [v[None] for v in out]
-        shaped = arrays if return_tensors == "np" else [a.tolist() for a in arrays]
-        return shaped[0] if one else shaped
+        shaped = arrays if return_tensors else [a.tolist() for a in arrays]
+        return tensors.converted(shaped[0] if one else shaped, return_tensors not in (True, "pt"), False)
 
 
 PIPELINES: Dict[str, Type[Pipeline]] = {c.task: c for c in (
@@ -167,12 +215,13 @@ PIPELINES["sentiment-analysis"], PIPELINES["ner"] = TextClassificationPipeline, 
 
 def pipeline(task: str, model: Union[Source, Model], *, device: Optional[str] = None,
              cache_folder: Optional[_folder.PathLike] = None, revision: Optional[str] = None, dtype: str = "float32",
-             threads: Optional[int] = None) -> Any:
+             threads: Optional[int] = None, **options: Any) -> Any:
     """A pipeline for a task, whose results have the form of transformers' pipelines.
 
     task    "fill-mask", "text-classification", "token-classification", "question-answering", "feature-extraction",
             "translation", "text-generation"
     model   a model folder or name, or files in memory; others as for SentenceTransformer
+    options arguments of calls, for all calls: pipeline("text-classification", model, truncation=True, top_k=None)
 
     >>> import roformer_c
     >>> features = roformer_c.pipeline("feature-extraction", "roformer-small-en-sentences")
@@ -185,4 +234,4 @@ def pipeline(task: str, model: Union[Source, Model], *, device: Optional[str] = 
         task = "translation"
     one_of("task", task, tuple(PIPELINES))
     opened = model if isinstance(model, Model) else Model(model, dtype, threads, cache_folder, revision)
-    return PIPELINES[task](opened)
+    return PIPELINES[task](opened, **options)

@@ -7,9 +7,9 @@ import numpy as np
 
 from . import _texts, errors
 from ._lib import lib
-from ._model import Floats, whole
+from ._model import Floats
 from .cross import softmax_rows
-from .pipeline_base import Pipeline
+from .pipeline_base import Pipeline, call, idle
 from .sentence import one_of
 from .tokenizer import Encodings
 
@@ -27,10 +27,12 @@ class TokenClassificationPipeline(Pipeline):
 
     task = "token-classification"
 
-    @whole
-    def __call__(self, inputs: Any, *, aggregation_strategy: str = "none",
-                 ignore_labels: Sequence[str] = ("O",)) -> Any:
-        """aggregation_strategy "none", "simple", "first", "average" or "max"; labels in ignore_labels are left out."""
+    @call
+    def __call__(self, inputs: Any, *, aggregation_strategy: str = "none", ignore_labels: Sequence[str] = ("O",),
+                 batch_size: Optional[int] = None, num_workers: Optional[int] = None) -> Any:
+        """aggregation_strategy "none", "simple", "first", "average" or "max"; labels in ignore_labels are left out. Texts
+        are cut to what the model reads."""
+        idle(batch_size, num_workers, None)
         one_of("aggregation_strategy", aggregation_strategy, STRATEGIES)
         self.need_head("token-classification", "RF_HEAD_TOKEN")
         texts, one = self.texts(inputs)
