@@ -201,6 +201,8 @@ void rf__wordpiece_settings(const rf_tokenizer *any, json_t **config)
     if (o->max_word != (o->rules == RF_RULES_BERT4KERAS ? RF_MAX_WORD_BERT4KERAS : RF_MAX_WORD_USUAL))
         rf__json_set(config, "max_input_chars_per_word", json_integer(o->max_word));
     rf__json_set(config, "roformer_rules", json_string(rf__rules_name[o->rules]));
+    if (rf__as_wordpiece(any)->any_class)
+        rf__json_set(config, "tokenizer_class", json_string("PreTrainedTokenizerFast"));
 }
 
 void rf__wordpiece_describe(const rf_tokenizer *any, json_t **about)
@@ -215,7 +217,9 @@ void rf__wordpiece_describe(const rf_tokenizer *any, json_t **about)
 
 void rf__wordpiece_clear(rf_tokenizer *any)
 {
-    rf__vocab_clear(&((rf_wordpiece *)(void *)any)->vocab);
+    rf_wordpiece *t = (rf_wordpiece *)(void *)any;
+    rf__vocab_clear(&t->vocab);
+    rf__free(any->ctx, t->file);
 }
 
 static const char *const classes[] = {"BertTokenizer",
@@ -226,7 +230,13 @@ static const char *const classes[] = {"BertTokenizer",
                                       "ElectraTokenizerFast",
                                       NULL};
 static const char *const files[] = {RF_FILE_SPECIAL_TOKENS, RF_FILE_TOKENIZER_CONFIG, RF_FILE_VOCAB, NULL};
+static const char *const files_of_json[] = {RF_FILE_SPECIAL_TOKENS, RF_FILE_TOKENIZER, RF_FILE_TOKENIZER_CONFIG, NULL};
 static const char *const holds[] = {RF_FILE_VOCAB, RF_FILE_TOKENIZER, NULL};
+
+const char *const *rf__wordpiece_files_of(const rf_tokenizer *t)
+{
+    return rf__as_wordpiece(t)->file ? files_of_json : files;
+}
 
 const rf_tokenizer_row rf__tokenizer_wordpiece = {
     .name = "wordpiece",

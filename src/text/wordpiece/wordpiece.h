@@ -110,6 +110,10 @@ typedef struct rf_wordpiece {
     rf_vocab vocab;
     rf_normal normal;
     bool apart, uncleaned;              /* decoding: ## is kept; blanks before punctuation are kept                  */
+    char *file;                         /* [bytes] the tokenizer.json that it was read from, if vocab.txt cannot
+                                           represent it; or NULL */
+    size_t bytes;
+    bool any_class;                     /* ... whose class leaves everything to this file                             */
 } rf_wordpiece;
 
 /* ---- words put into an encoding (wordpiece.c) -------------------------------------------------------------------- */
@@ -174,7 +178,8 @@ void rf__wordpiece_clear(rf_tokenizer *t);
 
 /* The members of rows that differ only in their special tokens. */
 #define RF_WORDPIECE_ROW                                                                                               \
-    .size = sizeof(rf_wordpiece), .save = rf__wordpiece_save, .settings = rf__wordpiece_settings,                      \
+    .size = sizeof(rf_wordpiece), .files_of = rf__wordpiece_files_of, .save = rf__wordpiece_save,                      \
+    .settings = rf__wordpiece_settings,                                                                                \
     .describe = rf__wordpiece_describe, .fingerprint = rf__wordpiece_fingerprint, .clear = rf__wordpiece_clear,        \
     .encode = rf__wordpiece_encode, .scratch = rf__wordpiece_scratch, .scratch_free = rf__wordpiece_scratch_free,      \
     .decode = rf__wordpiece_decode, .token = rf__wordpiece_token, .id = rf__wordpiece_id,                              \
@@ -189,5 +194,6 @@ rf_status rf__wordpiece_open_as(rf_tokenizer_folder *f, const rf_tokenizer_row *
 /* The same from vocab.txt only, ignoring tokenizer.json. */
 rf_status rf__wordpiece_open_lines(rf_tokenizer_folder *f, const rf_tokenizer_row *row, rf_tokenizer **out);
 rf_status rf__wordpiece_save(const rf_tokenizer *t, rf_ready_files *to, rf_error *why);
+const char *const *rf__wordpiece_files_of(const rf_tokenizer *t);
 
 #endif

@@ -382,6 +382,46 @@ static rf_status read_source(source *s, const char *vocab_path, bool *lines)
     return *lines ? read_lines(s, vocab_path) : read_fast_vocab(s);
 }
 
+/* The last token of vocab.txt. */
+static int32_t last_line(const rf_vocab *v)
+{
+    int32_t last = v->n - 1;
+    while (last > 0 && v->hidden[last]) last--;
+    return last;
+}
+
+/* Whether vocab.txt cannot represent it, and why. Added tokens after the vocabulary are not written there, where they
+ * would become pieces. */
+static rf_status unrepresentable(const rf_tokenizer *any, const char *folder, rf_error *why)
+{
+    const rf_wordpiece *t = rf__as_wordpiece(any);
+    const rf_vocab *v = &t->vocab;
+    if (any->bare)
+        return rf_fail(why, RF_EUNSUPPORTED,
+                       "%s: tokenizer.json: expected a post_processor that adds [CLS] and [SEP], got none; vocab.txt "
+                       "cannot represent this", folder);
+    const int32_t last = last_line(v);
+    for (int32_t i = 0; i < v->n; i++)
+        if (i < last ? v->hidden[i] == RF_ALONE : i > last && v->hidden[i] != RF_ALONE)
+            return rf_fail(why, RF_EUNSUPPORTED,
+                           "%s: the added tokens do not follow the vocabulary without gaps (id %d)", folder, (int)i);
+    for (int32_t i = 0; i <= last && t->options.rules == RF_RULES_RUST; i++)
+        if (rf__vocab_trimmed(rf__vocab_token(v, i), 0, rf__vocab_token_size(v, i)) != rf__vocab_token_size(v, i))
+            return rf_fail(
+                why, RF_EUNSUPPORTED,
+                "%s: token %d ends in white space, which vocab.txt cannot represent; remove it from tokenizer.json",
+                folder, (int)i);
+    return RF_OK;
+}
+
+/* The tokenizer.json, with what the settings change, for saving. */
+static rf_status keep_file(rf_tokenizer_folder *f, rf_wordpiece *t)
+{
+    rf_status status = rf__read_file(f->ctx, f->fast_path, RF_TOKENIZER_FILE, &t->file, &t->bytes, f->why);
+    t->any_class = f->all;
+    return status ? status : rf__folder_rewrite(f, &t->file, &t->bytes);
+}
+
 rf_status rf__wordpiece_open_as(rf_tokenizer_folder *f, const rf_tokenizer_row *row, rf_tokenizer **out)
 {
     char vocab_path[RF_PATH];
@@ -394,8 +434,12 @@ rf_status rf__wordpiece_open_as(rf_tokenizer_folder *f, const rf_tokenizer_row *
     f->parts.name = lines ? vocab_path : f->fast_path;
     if (f->parts.more_middle && row == &rf__tokenizer_wordpiece) row = &rf__tokenizer_mpnet;
     status = check_added(&s, f->parts.name);
-    if (!status) return rf__wordpiece_make(f->ctx, row, &s.vocab, &s.options, &f->parts, out, f->why);
-    rf__vocab_clear(&s.vocab);
+    if (!status) status = rf__wordpiece_make(f->ctx, row, &s.vocab, &s.options, &f->parts, out, f->why);
+    else rf__vocab_clear(&s.vocab);
+    if (status || lines || row->files_of != rf__wordpiece_files_of || !unrepresentable(*out, f->path, NULL))
+        return status;
+    status = keep_file(f, (rf_wordpiece *)(void *)*out);
+    if (status) rf_tokenizer_free(*out), *out = NULL;
     return status;
 }
 
@@ -428,30 +472,18 @@ rf_status rf__wordpiece_open(rf_tokenizer_folder *f, rf_tokenizer **out)
 
 /* ---- saving ---- */
 
-/* Added tokens after the vocabulary are not written to vocab.txt, where they would become pieces.  An id without a
- * token would become a token; it is written as a repetition of the last token, whose last line counts. */
+/* An id without a token would become a token; it is written as a repetition of the last token, whose last line counts. */
 rf_status rf__wordpiece_save(const rf_tokenizer *any, rf_ready_files *to, rf_error *why)
 {
     const rf_wordpiece *t = rf__as_wordpiece(any);
     const rf_vocab *v = &t->vocab;
     const char *folder = to->folder;
-    if (any->bare)
-        return rf_fail(why, RF_EUNSUPPORTED,
-                       "%s: tokenizer.json: expected a post_processor that adds [CLS] and [SEP], got none; vocab.txt "
-                       "cannot represent this", folder);
-    int32_t last = v->n - 1;
-    while (last > 0 && v->hidden[last]) last--;
-    for (int32_t i = 0; i < v->n; i++)
-        if (i < last ? v->hidden[i] == RF_ALONE : i > last && v->hidden[i] != RF_ALONE)
-            return rf_fail(why, RF_EUNSUPPORTED,
-                           "%s: the added tokens do not follow the vocabulary without gaps (id %d)", folder, (int)i);
+    if (t->file && rf__ready_copy(any, to, RF_FILE_TOKENIZER, t->file, t->bytes)) return RF_OK;
+    if (t->file) return rf_fail(why, RF_ENOMEM, "%s: out of memory for tokenizer.json", folder);
+    const rf_status status = unrepresentable(any, folder, why);
+    if (status) return status;
+    const int32_t last = last_line(v);
     size_t size = 0;
-    for (int32_t i = 0; i <= last && t->options.rules == RF_RULES_RUST; i++)
-        if (rf__vocab_trimmed(rf__vocab_token(v, i), 0, rf__vocab_token_size(v, i)) != rf__vocab_token_size(v, i))
-            return rf_fail(
-                why, RF_EUNSUPPORTED,
-                "%s: token %d ends in white space, which vocab.txt cannot represent; remove it from tokenizer.json",
-                folder, (int)i);
     for (int32_t i = 0; i <= last; i++)
         size += rf__vocab_token_size(v, v->hidden[i] && !*rf__vocab_token(v, i) ? last : i) + 1;
     char *text = rf__alloc(any->ctx, size), *end = text;
