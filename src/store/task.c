@@ -251,6 +251,17 @@ static rf_status read_names(const rf_ctx *ctx, const char *folder, bool outputs,
     return rf_fail(why, RF_ENOMEM, "out of memory: %lld labels", (long long)n);
 }
 
+bool rf__labels_unnamed(const rf_labels *l)
+{
+    char plain[32];
+    bool same = true;
+    for (int64_t i = 0; i < l->n && same; i++) {
+        snprintf(plain, sizeof plain, "LABEL_%lld", (long long)i);
+        same = !strcmp(l->name[i], plain);
+    }
+    return same;
+}
+
 rf_status rf_labels_read(const rf_ctx *ctx, const char *folder, rf_labels *out, rf_error *why)
 {
     if (!(ctx && folder && out)) return rf__missing("rf_labels_read", "ctx, folder, out", why);

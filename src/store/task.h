@@ -51,6 +51,9 @@ int rf__pooling_of(const char *name);                    /* as rf_pooling; -1: u
  *   RF_EUNSUPPORTED  a kind of summary that is not supported (only for RoFormerForMultipleChoice) */
 rf_status rf__task_read(const char *file, const json_t *root, rf_config *c, rf_error *why);
 
+/* Whether they are LABEL_0, LABEL_1, ..., as transformers calls labels that nobody has named. */
+bool rf__labels_unnamed(const rf_labels *l);
+
 /* As rf_labels_read, but returns the names of the outputs (id2label) if the labels are different (task_labels). */
 rf_status rf__output_names_read(const rf_ctx *ctx, const char *folder, rf_labels *out, rf_error *why);
 

@@ -215,6 +215,7 @@ static rf_status prepare(rf__run *r, rf_error *why)
     rf_status status = rf__examples_open(&f->source, r->ctx, &f->o, &f->task, why);
     if (!status) status = rf__task_check_loss(f->task, f->o.loss, why);
     if (!status) status = rf__finetune_prompt(r, f, why);
+    if (!status) status = rf__finetune_labels(r, f, why);
     if (!status) status = rf__labeled_train(&f->source, r->tokenizer, r->o.max_length, &f->train, &f->dev, why);
     if (!status) status = rf__labeled_check(&f->source, &f->o, f->o.train, why);
     if (!status) status = name_outputs(f, why);
@@ -272,8 +273,7 @@ static rf_status configure(rf__run *r, rf_config *c, rf_head *head, rf_error *wh
     const char *const *labels = rf__labeled_names(&f->source);
     if (rf__items_fit_types(&f->train, c->type_vocab_size, why)) return why->code;
     if (rf__items_fit_types(&f->dev, c->type_vocab_size, why)) return why->code;
-    *head = f->head = rf__config_nearest_head(c, f->o.pooled && rf__task_has(f->task, "head") ? RF_HEAD_POOLED
-                                                                                                : f->task->head);
+    *head = f->head = rf__finetune_head(f, c);
     if (!*r->from && *head == RF_HEAD_CHOICE) c->summary = RF_SUMMARY_FIRST;
     if (f->task->configure && f->task->configure(c, why)) return why->code;
     rf_config_set_head(c, *head);
@@ -320,7 +320,8 @@ void rf__finetune_memory(const rf__run *r, rf__memory_job *own)
     };
 }
 
-/* Whether the folder already has this head with these labels. The language-model head has no labels. */
+/* Whether the folder already has this head with these labels, or with as many that have no names. The language-model
+ * head has no labels. */
 static bool same_head(rf__run *r, const rf__finetune_run *f)
 {
     rf_config c;
@@ -331,7 +332,7 @@ static bool same_head(rf__run *r, const rf__finetune_run *f)
     if (!same) return false;
     const char *const *name = rf__labeled_names(&f->source);
     if (name) same = (size_t)l.n == f->source.n;
-    for (int64_t k = 0; l.n > k && same && name; k++) same = !strcmp(l.name[k], name[k]);
+    for (int64_t k = 0; l.n > k && same && name && !f->unnamed.n; k++) same = !strcmp(l.name[k], name[k]);
     rf_labels_free(&l);
     return same;
 }
@@ -524,6 +525,7 @@ static void clear(rf__finetune_run *f)
     rf__items_free(&f->train);
     rf__items_free(&f->dev);
     rf__labeled_close(&f->source);
+    rf_labels_free(&f->unnamed);
     rf__arena_clear(&f->strings);
     rf__free(f->ctx, f);
 }

@@ -20,6 +20,7 @@ typedef struct rf__finetune_run {
     const char *base;                   /* the initial model, for the card; NULL: unknown */
     const rf__task *task;
     rf__labeled source;                /* columns and labels                                                         */
+    rf_labels unnamed;                  /* LABEL_0, ... of the head that the initial folder has for the task; or none */
     rf__items train, dev;
     rf_error failed;                    /* of gathering                                                               */
     rf_head head;
@@ -53,6 +54,11 @@ bool rf__finetune_same(const rf__run *r, const rf__finetune_run *f);    /* wheth
 void rf__finetune_length(const rf_ctx *ctx, rf_finetune_options *o);
 rf_status rf__finetune_prompt(rf__run *r, rf__finetune_run *f, rf_error *why);
 rf_status rf__finetune_form(rf__run *r, rf__finetune_run *f, rf_error *why);
+
+/* The head of the task in a model of this config; its labels in the initial folder, if they have no names of their own:
+ * examples may give their numbers. */
+rf_head rf__finetune_head(const rf__finetune_run *f, const rf_config *c);
+rf_status rf__finetune_labels(const rf__run *r, rf__finetune_run *f, rf_error *why);
 
 /* A copy that lives as long as the run; NULL for "". */
 rf_status rf__finetune_keep(rf__finetune_run *f, const char *text, const char **to, rf_error *why);

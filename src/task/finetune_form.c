@@ -1,5 +1,6 @@
 /* finetune_form.c — takes the settings of sentence vectors (length, prompt, pooling) from the initial folder. */
 #include "model/positions.h"
+#include "store/family.h"
 #include "store/task.h"
 #include "task/finetune.h"
 
@@ -62,5 +63,23 @@ rf_status rf__finetune_form(rf__run *r, rf__finetune_run *f, rf_error *why)
     if (pooling >= 0 && !o->t.given(o->t.given_user, "pooling")) o->pooling = (rf_pooling)pooling;
     if (pooling >= 0 && !o->t.given(o->t.given_user, "normalize")) o->normalize = s.normalize;
     rf_sentence_free(&s);
+    return status;
+}
+
+rf_head rf__finetune_head(const rf__finetune_run *f, const rf_config *c)
+{
+    const bool pooled = f->o.pooled && rf__task_has(f->task, "head");
+    return rf__config_nearest_head(c, pooled ? RF_HEAD_POOLED : f->task->head);
+}
+
+rf_status rf__finetune_labels(const rf__run *r, rf__finetune_run *f, rf_error *why)
+{
+    rf_config c;
+    const char *folder = *r->from ? r->from : r->o.model;
+    if (f->task->name_output || rf_config_read(r->ctx, folder, &c, NULL)) return RF_OK;   /* reported where it is opened */
+    if (rf_config_head(&c) != rf__finetune_head(f, &c)) return RF_OK;
+    const rf_status status = rf_labels_read(r->ctx, folder, &f->unnamed, why);
+    if (status || !rf__labels_unnamed(&f->unnamed)) rf_labels_free(&f->unnamed);
+    f->source.head = f->unnamed.n ? &f->unnamed : NULL;
     return status;
 }

@@ -5,6 +5,7 @@
 
 #include "data/examples/labeled.h"
 #include "data/corpus/pieces.h"
+#include "store/task.h"
 
 enum { LABELS = 65536, NAME = 255, DIGITS = 63 };          /* labels; bytes of a label, of a number: at most          */
 
@@ -95,13 +96,29 @@ const char *rf__metric_bare(const char *name) { return strncmp(name, "eval_", 5)
 
 /* ---- the set of labels ---- */
 
+/* The number k of "k" or, with `named`, of "LABEL_k"; -1: it is neither. */
+static int32_t number_of(rf__text name, bool named)
+{
+    static const char label[] = "LABEL_";
+    const size_t skip = named && name.size >= sizeof label && !memcmp(name.at, label, sizeof label - 1)
+                            ? sizeof label - 1 : 0;
+    int32_t k = 0;
+    if (name.size == skip || name.size > skip + 6) return -1;
+    for (size_t i = skip; i < name.size; i++) {
+        if (name.at[i] < '0' || name.at[i] > '9') return -1;
+        k = 10 * k + name.at[i] - '0';
+    }
+    return k;
+}
+
 static int32_t find(const rf__labeled *l, rf__text name)
 {
     for (size_t i = 0; i < l->n; i++) {
         const rf__text own = rf__trim((rf__text){l->name[i], strlen(l->name[i])});  /* a folder's need not be trimmed */
         if (own.size == name.size && !memcmp(own.at, name.at, name.size)) return (int32_t)i;
     }
-    return -1;
+    const int32_t k = l->unnamed ? number_of(name, false) : -1;
+    return k < (int32_t)l->n ? k : -1;
 }
 
 static rf_status learn(rf__labeled *l, rf__text name, rf_error *why)
@@ -140,7 +157,19 @@ rf_status rf__labeled_labels(rf__labeled *l, const rf_labels *from, rf_error *wh
     for (int64_t i = 0; i < from->n && !status; i++)
         status = learn(l, (rf__text){from->name[i], strlen(from->name[i])}, why);
     l->fixed = true;
+    l->unnamed = rf__labels_unnamed(from);
     return status;
+}
+
+/* Whether the labels of the examples are outputs of l->head, by their numbers or as LABEL_k. */
+static bool are_of_head(const rf__labeled *l)
+{
+    bool all = l->head && !l->format->outputs;
+    for (size_t i = 0; i < l->n && all; i++) {
+        const int32_t k = number_of((rf__text){l->name[i], strlen(l->name[i])}, true);
+        all = k >= 0 && k < l->head->n;
+    }
+    return all;
 }
 
 /* An integer in a list is an index into the known labels, unless the labels are numbers. */
@@ -259,6 +288,10 @@ static rf_status resolve_labels(rf__labeled *l, const rf__records *r, rf_error *
     if (discover && (status = check_first(l, r, why))) return status;
     if (discover && (status = check_order(l, r, why))) return status;
     if (discover && l->n) qsort(l->name, l->n, sizeof *l->name, by_name);
+    if (discover && l->n && are_of_head(l)) {
+        while (l->n) rf__free(l->ctx, l->name[--l->n]);
+        if ((status = rf__labeled_labels(l, l->head, why))) return status;
+    }
     l->fixed = true;
     if (l->n >= l->format->least_labels) return RF_OK;
     if (r->bad) return rf__records_judge(r, 0, why);

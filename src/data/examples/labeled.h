@@ -29,6 +29,8 @@ struct rf__labeled {
     const rf_finetune_options *o;
     int64_t fold;                       /* with k_fold: the part that is held out                                     */
     bool fixed;                         /* the labels are given, by a model                                           */
+    bool unnamed;                       /* ... as LABEL_0, LABEL_1, ...: in examples, their numbers stand for them    */
+    const rf_labels *head;              /* such labels of a head that training starts from, or NULL                   */
     bool nothing;                       /* questions: some training questions have no answer, so "no answer" is valid */
     bool pairs;                         /* each training example has a second text                                    */
     const char *prompt;                 /* put before each text of an example, or NULL; owned by the caller           */
