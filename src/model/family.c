@@ -68,6 +68,7 @@ WHEN(separate_words, !c->share_encoder_decoder_embeddings)
 WHEN(before, c->normalize_before != 0)
 WHEN(linear_pooler, c->linear_pooler != 0)
 WHEN(types, c->type_vocab_size > 0)
+WHEN(task_types, c->use_task_id != 0)
 #undef WHEN
 
 /* ---- rows that several families have ----------------------------------------------------------------------------- */

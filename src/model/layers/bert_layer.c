@@ -1,6 +1,6 @@
 /* bert_layer.c — embeddings and layers of BERT.                      Devlin et al. 2019; Su et al. 2021 (RoFormer)
  *
- *     h_0 = norm(word[id] + type[tt])  ( W_p + b_p  if embeddings are narrower than the model )
+ *     h_0 = norm(word[id] + type[tt] + task[0])  ( W_p + b_p  if embeddings are narrower than the model )
  *           words times sqrt(E) with scale_embedding; encodings with learned positions add them to the words
  *     a   = softmax(R(m) q (R(n) k)^T / sqrt D) v,    q, k, v = h W_q, h W_k, h W_v
  *     h   = norm(h + drop(a W_o))
@@ -29,6 +29,15 @@
 static double stretch(const rf_block *b) { return b->family->divisor ? b->family->divisor(b->config) : 1; }
 static double stretched_eps(const rf_block *b) { return b->config->layer_norm_eps * stretch(b) * stretch(b); }
 
+/* The vector of task 0, which transformers gives every token unless the caller names another. */
+static rf_tensor *add_task(rf_graph *g, rf_tensor *task, rf_tensor *word, int64_t N)
+{
+    int32_t *zero = rf__push(g, (size_t)N, sizeof *zero);
+    if (!zero) return &g->nil.t;
+    memset(zero, 0, (size_t)N * sizeof *zero);
+    return rf_add(g, word, rf_embed(g, task, zero, N));
+}
+
 rf_tensor *rf__bert_embed(rf_graph *g, const rf_block *b)
 {
     const rf_config *c = b->config;
@@ -38,6 +47,7 @@ rf_tensor *rf__bert_embed(rf_graph *g, const rf_block *b)
     const int32_t *const id[] = {b->at.id};
     rf_tensor *word = scale != 1 ? rf_mix(g, w->word, 1, &scale, id, N) : rf_embed(g, w->word, b->at.id, N);
     if (b->is->embed) word = b->is->embed(g, &b->at, word);
+    if (w->task) word = add_task(g, w->task, word, N);
     if (!w->type && !w->norm) return rf_dropout(g, word, c->hidden_dropout_prob);
     rf_tensor *type = w->type ? rf_spend(rf_embed(g, w->type, b->at.type, N)) : NULL;
     rf_tensor *h = rf_norm(g, rf_spend(word), type, 0, w->norm, w->norm_bias, c->layer_norm_eps, b->family->norm);

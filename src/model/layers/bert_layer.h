@@ -7,6 +7,7 @@
 typedef struct rf_bert_embedding {
     rf_tensor *word, *type, *norm, *norm_bias, *project, *project_bias, *last, *last_bias, *pooler,
         *pooler_bias;
+    rf_tensor *task;                    /* for ERNIE: its first row is added to every token                           */
     rf_tensor *contact, *contact_bias;  /* for ESM-2: read and written, not used                                      */
 } rf_bert_embedding;
 

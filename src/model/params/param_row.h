@@ -20,7 +20,7 @@ typedef bool rf_when(const rf_config *c, int64_t layer);
 
 /* A row of a parameter table.  shape: one letter for each dimension, V vocabulary, T types, E embedding, C hidden,
  * Q three times C, F feed-forward, G twice F, K labels, 1 one, P max_position_embeddings, H heads, D head width, U
- * twice F and once D, A heads of all layers, q the queries of all heads, k the keys of all heads; others belong to the
+ * twice F and once D, S kinds of tasks, A heads of all layers, q the queries of all heads, k the keys of all heads; others belong to the
  * position encoding. */
 typedef struct rf_param_row {
     const char *name, *shape;
@@ -45,9 +45,10 @@ enum {
 };
 
 /* Conditions that several tables share (family.c): embedding_size is not hidden_size; the head has its own matrix;
- * source and target share their word embeddings, or do not; normalize_before; linear_pooler; there are token types. */
+ * source and target share their word embeddings, or do not; normalize_before; linear_pooler; there are token types;
+ * use_task_id. */
 rf_when rf__when_projected, rf__when_untied, rf__when_shared_words, rf__when_separate_words, rf__when_before,
-    rf__when_linear_pooler, rf__when_types;
+    rf__when_linear_pooler, rf__when_types, rf__when_task_types;
 
 typedef struct rf_param {
     char name[96];              /* Hugging Face's name                                                                */

@@ -17,6 +17,7 @@ static int64_t extent(const rf_config *c, const rf_position *p, char letter)
     switch (letter) {
     case 'V': return c->vocab_size;
     case 'T': return c->type_vocab_size;
+    case 'S': return c->task_type_vocab_size;
     case 'E': return c->embedding_size;
     case 'C': return c->hidden_size;
     case 'Q': return 3 * c->hidden_size;

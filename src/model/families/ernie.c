@@ -1,0 +1,70 @@
+/* ernie.c — ERNIE.                          Sun et al. 2019, 2020, 2021 (ERNIE 1.0, 2.0, 3.0); transformers' ErnieFor...
+ *
+ * BERT (bert.c) whose embeddings may also have a vector for the kind of task (use_task_id). transformers gives every
+ * token the kind 0 unless the caller says otherwise, and so does this library.
+ *
+ *     h_0     = norm(word[id] + type[tt] + P[m] + task[0])
+ *     logits  = norm(act(h W_t + b_t)) word^T + b */
+#include "model/layers/bert_layer.h"
+
+static const rf_family_row embedding[] = {
+    RF_BERT_WORDS,
+    RF_TENSOR_WHEN(rf__when_task_types, rf_bert_embedding, task, "embeddings.task_type_embeddings.weight", "SE", NORMAL,
+                   true, RF_ROW_TABLE),
+    RF_BERT_WORDS_NORM,
+    {{0}, 0},
+};
+
+static const rf_head_row heads[] = {
+    {RF_HEAD_MLM, RF_HEAD_INPUT_ALL, rf__rows_masked, rf__head_masked},
+    RF_BERT_POOLED_HEADS,
+    RF_BERT_HEADS,
+    {0},
+};
+
+static const rf_class_row classes[] = {
+    RF_BERT_CLASSES("Ernie", RF_HEAD_POOLED),
+    {RF_HEAD_MLM, "ErnieForCausalLM", true, false},
+    {RF_HEAD_MLM, "ErnieForPreTraining", false, false},
+    {RF_HEAD_MLM, "ErnieModel", false, false},
+    {0},
+};
+
+static const rf_config_key keys[] = {
+    RF_CONFIG_KEY(embedding_size, NONE, 0, 0, 0, 0),
+    RF_CONFIG_KEY(rotary_value, NONE, 0, 0, 0, 0),
+    RF_CONFIG_KEY(max_position_embeddings, WHOLE, 512, 2, 16777216, 0),       /* [CLS] and [SEP] */
+    RF_CONFIG_KEY(task_type_vocab_size, WHOLE, 3, 1, 65536, 0),
+    RF_CONFIG_KEY(use_task_id, TRUTH, 0, 0, 1, 0),
+    RF_CONFIG_KEY(vocab_size, WHOLE, 30522, 1, 16777216, 0),
+    RF_CONFIG_KEY(classifier_dropout, NUMBER, -1, 0, 1, RF_KEY_OPEN_HIGH | RF_KEY_NULL),
+    {0},
+};
+
+/* The vectors of task types, and their sums with the words, are stored as well. */
+static rf_footprint footprint(const rf_config *c, bool bf16)
+{
+    rf_footprint f = rf__bert_footprint(c, bf16);
+    f.embeddings += c->use_task_id ? 4 * 2 * (double)c->embedding_size : 0;
+    return f;
+}
+
+const rf_family rf__family_ernie = {
+    .config = {.name = "ernie",
+               .model_type = "ernie",
+               .title = "ERNIE",
+               .key = keys,
+               .class = classes,
+               .position = "absolute",
+               .positions = rf__positions_bert,
+               .one_width = true},
+    .prefix = "ernie.",
+    .embedding = embedding,
+    .layer = rf__rows_bert_layer,
+    .head = heads,
+    .spelling = rf__spelling_bert,
+    .silent = rf__silent_bert,
+    .norm = RF_NORM_LAYER,
+    .footprint = footprint,
+    RF_BERT_LAYER,
+};
