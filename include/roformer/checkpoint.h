@@ -263,7 +263,7 @@ typedef struct rf_config {
        they are not written to config.json. NULL and 0: there are none. */
     const double *rope_frequency;
     int64_t rope_frequencies;
-    /* ERNIE: 1: the embeddings have a table of task_type_vocab_size kinds of tasks, whose first row every token gets. */
+    /* ERNIE: 1: the embeddings have a table of task_type_vocab_size kinds of tasks; every token gets its first row. */
     int use_task_id;
     int64_t task_type_vocab_size;
 } rf_config;

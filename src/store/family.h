@@ -86,6 +86,7 @@ typedef struct rf_family_config {
     bool one_width;             /* embedding_size equals hidden_size                                                  */
     bool vectors;               /* RF_POOLER_KEY may be "linear": RoFormer-Sim, SimBERT                               */
     bool pairs;                 /* an encoder and a decoder, for a source and a target                                */
+    bool forced_end;            /* without generation_config.json, forced_eos_token_id of its class is 0              */
     const char *act;            /* the key of hidden_act; NULL: hidden_act                                            */
     rf_act usual_act;           /* its default; RF_ACT_NONE: gelu                                                     */
     const char *act_name;       /* the name of usual_act, the only one, in its files; NULL: the common name           */

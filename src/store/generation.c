@@ -7,6 +7,7 @@
 
 #include "base/files/folder_keys.h"
 #include "roformer/inspect/files.h"
+#include "store/family.h"
 #include "store/generation.h"
 #include "store/store.h"
 
@@ -159,6 +160,13 @@ static rf_status read_all(const reading *r, int64_t start, rf__generation_config
     return status;
 }
 
+/* The value of the model's class, where no file says another. */
+static bool forces_end(const char *path, const json_t *config)
+{
+    const rf_family_config *f;
+    return !json_object_get(config, "forced_eos_token_id") && !rf__config_pick(path, config, &f, NULL) && f->forced_end;
+}
+
 rf_status rf__generation_read(const rf_ctx *ctx, const char *folder, int64_t start, rf__generation_config *out,
                               rf_error *why)
 {
@@ -177,6 +185,7 @@ rf_status rf__generation_read(const rf_ctx *ctx, const char *folder, int64_t sta
         rf__free(ctx, text);
     }
     if (!root) return rf_fail(why, own.code, "%s", own.text);
+    if (!there && forces_end(path, root)) out->forced_eos = 0;
     status = read_all(&(reading){ctx, path, root, why}, start, out);
     json_decref(root);
     return status;
@@ -210,6 +219,7 @@ rf_status rf__generation_keep(const rf_ctx *ctx, const char *folder, rf__kept_fi
     if (!status) status = rf__config_root(ctx, folder, path, &root, why);
     if (status) return status;
     json_t *kept = keys_of_config(root);
+    if (json_object_size(kept) && forces_end(path, root)) rf__json_set(&kept, "forced_eos_token_id", json_integer(0));
     json_decref(root);
     char *dump = kept ? rf__json_dump(kept, JSON_INDENT(2)) : NULL;
     const bool none = kept && !json_object_size(kept);

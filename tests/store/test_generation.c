@@ -57,6 +57,38 @@ static void what_a_file_says(void **state)
     rf_ctx_free(ctx);
 }
 
+/* MarianConfig of transformers has forced_eos_token_id 0 where neither config.json nor generation_config.json says
+ * another; the last word of a text that is cut is then </s>. */
+static void the_class_forces_an_end(void **state)
+{
+    (void)state;
+    static const struct { const char *name, *json; int64_t forced; bool kept; } row[] = {
+        {"config.json", "{\"model_type\": \"marian\"}", 0, false},
+        {"config.json", "{\"model_type\": \"marian\", \"num_beams\": 4}", 0, true},
+        {"config.json", "{\"model_type\": \"marian\", \"forced_eos_token_id\": null, \"num_beams\": 4}", -1, true},
+        {"config.json", "{\"model_type\": \"marian\", \"forced_eos_token_id\": 3}", 3, true},
+        {"config.json", "{\"model_type\": \"transformer\", \"num_beams\": 4}", -1, true},
+        {"generation_config.json", "{\"num_beams\": 4}", -1, true},
+    };
+    rf_ctx *ctx = t_ctx(1, NULL);
+    for (size_t i = 0; i < RF_COUNT(row); i++) {
+        rf__generation_config x;
+        rf__kept_file kept = {0};
+        rf_error why = {0};
+        const char *folder = t_folder();
+        t_write(folder, row[i].name, row[i].json, strlen(row[i].json));
+        x = (rf__generation_config){.num_beams = 1, .max_new_tokens = 256, .forced_bos = -1, .forced_eos = -1};
+        if (rf__generation_read(ctx, folder, 40, &x, &why) || rf__generation_keep(ctx, folder, &kept, &why))
+            fail_msg("%s", why.text);
+        assert_int_equal(x.forced_eos, row[i].forced);
+        assert_true((kept.text != NULL) == row[i].kept);
+        if (kept.text) assert_true((strstr(kept.text, "forced_eos_token_id") != NULL) == (row[i].forced >= 0));
+        rf__generation_clear(ctx, &x);
+        rf__free(ctx, kept.text);
+    }
+    rf_ctx_free(ctx);
+}
+
 /* An invalid file is rejected; one with unsupported settings is kept with the reason. */
 static void what_is_refused(void **state)
 {
@@ -114,6 +146,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_a_file_says),
+        cmocka_unit_test(the_class_forces_an_end),
         cmocka_unit_test(what_is_refused),
         cmocka_unit_test(memory_ends),
     };

@@ -278,8 +278,8 @@ def translation(program, folder, model, tokenizer, torch):
     if code:
         return None, message(err, folder)
     settings = folder / "generation_config.json"
-    # Without the key, the class of transformers 5 forces token 0 at the limit, which the program does not do.
-    last = json.loads(settings.read_text()).get("forced_eos_token_id") if settings.exists() else None
+    # Without the file, config.json or else the class says it: MarianConfig has 0.
+    last = json.loads(settings.read_text()).get("forced_eos_token_id") if settings.exists() else model.config.forced_eos_token_id
     with torch.no_grad():
         right = model.generate(**tokenizer(text, return_tensors="pt"), do_sample=False, num_beams=1, max_new_tokens=8, forced_eos_token_id=last)[0].tolist()
     mine = json.loads(out)["ids"]

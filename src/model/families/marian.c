@@ -34,6 +34,7 @@ const rf_family rf__family_marian = {
                .position = "sinusoidal_halves",
                .one_width = true,
                .pairs = true,
+               .forced_end = true,
                .act = "activation_function"},
     .head = heads,
     RF_SEQ2SEQ,

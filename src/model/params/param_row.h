@@ -20,8 +20,8 @@ typedef bool rf_when(const rf_config *c, int64_t layer);
 
 /* A row of a parameter table.  shape: one letter for each dimension, V vocabulary, T types, E embedding, C hidden,
  * Q three times C, F feed-forward, G twice F, K labels, 1 one, P max_position_embeddings, H heads, D head width, U
- * twice F and once D, S kinds of tasks, A heads of all layers, q the queries of all heads, k the keys of all heads; others belong to the
- * position encoding. */
+ * twice F and once D, S kinds of tasks, A heads of all layers, q the queries of all heads, k the keys of all heads;
+ * others belong to the position encoding. */
 typedef struct rf_param_row {
     const char *name, *shape;
     rf_init init;
