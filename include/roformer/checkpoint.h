@@ -358,16 +358,17 @@ typedef struct rf_sentence_dense {
 typedef struct rf_sentence {
     const rf_ctx *ctx;
     char transformer[128];      /* subfolder of the model; "": the folder itself */
-    char pooling[8];            /* as sentence_pooling of rf_config; "": not given */
+    char pooling[8];            /* as sentence_pooling of rf_config; "several": rf_sentence_poolings names them; "": not
+                                   given */
     int normalize;              /* 1: normalize vectors to length 1 */
-    int include_prompt;         /* 1: pool the prompt's tokens with the others */
+    int include_prompt;         /* 1: pool the prompt's tokens with the others; 0: leave them out */
     int64_t max_length;         /* maximum tokens of a text; 0: not given */
     int64_t prompts;
     rf_sentence_prompt *prompt; /* prompts, selected by name, that are put before texts */
     int64_t default_prompt;     /* index of the default prompt; -1: none */
     int64_t truncate_dim;       /* keep this many components, after normalization; 0: all */
     char similarity[12];        /* similarity_fn_name: "cosine", "dot", "euclidean", ... */
-    int64_t denses;             /* Dense modules, after pooling and before normalization */
+    int64_t denses;             /* Dense modules after pooling; there may be LayerNorm and Normalize between them */
     rf_sentence_dense dense[RF_MAX_DENSE];
 } rf_sentence;
 
@@ -378,6 +379,9 @@ typedef struct rf_sentence {
  *   RF_EUNSUPPORTED  an unknown module or pooling; the message names it */
 rf_status rf_sentence_read(const rf_ctx *ctx, const char *folder, rf_sentence *out, rf_error *why);
 void rf_sentence_free(rf_sentence *s);
+
+/* The names of the folder's poolings, "cls+mean"; "": not given. 64 bytes suffice. Others as rf_sentence_read. */
+rf_status rf_sentence_poolings(const rf_ctx *ctx, const char *folder, char *out, size_t size, rf_error *why);
 
 /* Checks that the folder's similarity is the cosine. RF_EUNSUPPORTED: it is another one. The dot product is accepted if
  * vectors have length 1: normalized and not truncated. */

@@ -27,7 +27,7 @@ typedef struct rf_index_options {
     size_t size;                /* of this struct, set by rf_index_defaults */
     int64_t dimensions;         /* numbers in a vector, 1 to RF_MAX_INDEX_DIMENSIONS; required */
     uint64_t fingerprint;       /* fingerprint of the model (rf_pipeline_fingerprint); default 0 */
-    rf_pooling pooling;         /* default RF_POOL_MEAN */
+    rf_pooling pooling;         /* one, or several (rf_pooling_join); default RF_POOL_MEAN */
     int64_t max_length;         /* texts were truncated to this many tokens; 0: never; -1 (default): to
                                    max_position_embeddings */
     const char *prompt;         /* UTF-8, the prompt put before every text; NULL: none */
@@ -36,6 +36,7 @@ typedef struct rf_index_options {
     int skip_special_tokens;    /* as in rf_embed_options; default 0 */
     int layer_norm;             /* as in rf_embed_options; default 0 */
     const char *model_path;     /* UTF-8, folder of the model, for programs that open it with the index; NULL: none */
+    int include_prompt;         /* as in rf_embed_options: 0 or 1 (default) */
 } rf_index_options;
 void rf_index_options_init(rf_index_options *o, size_t size);
 #define rf_index_defaults(o) rf_index_options_init((o), sizeof *(o))

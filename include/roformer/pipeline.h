@@ -69,7 +69,8 @@ const rf_model *rf_pipeline_model(const rf_pipeline *p);
 rf_session *rf_pipeline_session(rf_pipeline *p);
 rf_answerer *rf_pipeline_answerer(rf_pipeline *p);              /* NULL: the model has no fine-tuned head */
 
-/* Number of components of a text's vector: hidden_size of the model, or the width of the folder's last Dense module. */
+/* Number of components of a text's vector as the folder says: hidden_size of the model for each pooling, or the width
+ * of the last module after pooling (Dense). */
 int64_t rf_pipeline_width(const rf_pipeline *p);
 
 /* The settings for sentence embeddings in the folder's sentence-transformers files, or else in its config.json. The
@@ -100,7 +101,7 @@ typedef struct rf_texts_report {
  * rf_embed_defaults_of returns the values in effect. */
 typedef struct rf_embed_options {
     size_t size;                /* of this struct, set by rf_embed_defaults */
-    rf_pooling pooling;         /* pooling of the token vectors; default RF_POOL_AUTO */
+    rf_pooling pooling;         /* pooling of the token vectors, or several (rf_pooling_join); default RF_POOL_AUTO */
     int normalize;              /* 1: normalize vectors to length 1; 0: do not; -1 (default): as the folder says */
     int64_t max_length;         /* truncate texts to this many tokens; 0: never; -1 (default): as the folder says,
                                    else max_position_embeddings */
@@ -116,6 +117,9 @@ typedef struct rf_embed_options {
     int layer_norm;             /* 1: before `dimensions` applies, subtract from a vector the mean of its components and
                                    divide by their standard deviation (epsilon 1e-5), as nomic-embed-text-v1.5 does for
                                    Matryoshka vectors; default 0 */
+    int include_prompt;         /* 1: the prompt's tokens are pooled with the others; 0: they are left out; -1
+                                   (default): as the folder says */
+    int64_t prompt_tokens;      /* how many of a text's first tokens are left out; set by rf_embed_resolve */
 } rf_embed_options;
 void rf_embed_options_init(rf_embed_options *o, size_t size);
 #define rf_embed_defaults(o) rf_embed_options_init((o), sizeof *(o))
@@ -125,16 +129,19 @@ void rf_embed_options_init(rf_embed_options *o, size_t size);
  *
  *   out        may be the same struct as `given`; its prompt is owned by the pipeline or the caller
  *   RF_EARG    an option is out of range; both prompt and prompt_name are given; the folder has no prompt of this name;
- *              skip_special_tokens with RF_POOL_CLS or RF_POOL_LAST
- *   RF_EUNSUPPORTED  RF_POOL_CLS with a causal model, whose first token attends to no other token; a prompt with
- *                    include_prompt false
+ *              skip_special_tokens with RF_POOL_CLS or RF_POOL_LAST; a pooling whose width the folder's modules do
+ *              not take
+ *   RF_EUNSUPPORTED  RF_POOL_CLS with a causal model, whose first token attends to no other token
  *   others     as rf_pipeline_sentence */
 rf_status rf_embed_resolve_sized(const rf_pipeline *p, const rf_embed_options *given, rf_embed_options *out,
                                  size_t size, rf_error *why);
 #define rf_embed_resolve(p, given, out, why) rf_embed_resolve_sized((p), (given), (out), sizeof *(out), (why))
 #define rf_embed_defaults_of(p, out, why) rf_embed_resolve((p), NULL, (out), (why))
 
-/* Computes one vector for each text: [n,C], where C is rf_pipeline_width, or `dimensions`. An empty text also has a
+/* Number of components of a text's vector with these options, as rf_embed_resolve has completed them. */
+int64_t rf_embed_width(const rf_pipeline *p, const rf_embed_options *o);
+
+/* Computes one vector for each text: [n,C], where C is rf_embed_width. An empty text also has a
  * vector.
  *
  *   n          0: only the options are checked
@@ -150,7 +157,7 @@ rf_status rf_embed_texts(rf_pipeline *p, const char *const text[], const size_t 
                          const rf_texts_report **report, rf_error *why);
 
 /* Computes one vector for each token: rows row[i] to row[i + 1] - 1 of the vectors belong to text i, in the order of
- * its tokens. They are the hidden states of the last layer, which the folder's Dense modules do not change. pooling is
+ * its tokens. They are the hidden states of the last layer, which the folder's modules do not change. pooling is
  * ignored; vectors are normalized or cut to `dimensions` only if the options say so, not because the folder does.
  *
  *   vectors    [row[n],C], where C is the model's hidden_size, or `dimensions`

@@ -88,7 +88,7 @@ class Processes(unittest.TestCase):
         os.mkdir(os.path.join(bad, "1_Pooling"))
         for name, text in (("modules.json", '[{"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.Transformer"},'
                             '{"idx": 1, "name": "1", "path": "1_Pooling", "type": "sentence_transformers.models.Pooling"}]'),
-                           ("1_Pooling/config.json", '{"pooling_mode_cls_token": true, "pooling_mode_mean_tokens": true}')):
+                           ("1_Pooling/config.json", '{"pooling_mode": "median"}')):
             with open(os.path.join(bad, name), "w") as f:
                 f.write(text)
         done = run(CYCLES % {"folder": support.SENTENCES, "causal": support.folder("models/causal"), "bad": bad},

@@ -18,7 +18,8 @@ enum { WINDOW = 4096, WINDOW_TOKENS = 1 << 18 };
 void rf_embed_options_init(rf_embed_options *o, size_t size)
 {
     const rf_embed_options own = {
-        .pooling = RF_POOL_AUTO, .normalize = -1, .max_length = -1, .batch_tokens = 192, .dimensions = -1};
+        .pooling = RF_POOL_AUTO, .normalize = -1, .max_length = -1, .batch_tokens = 192, .dimensions = -1,
+        .include_prompt = -1};
     rf__options_init(o, size, &own, sizeof own);
 }
 
@@ -49,10 +50,32 @@ static rf_status resolve_prompt(const rf_sentence *s, rf_embed_options *o, rf_er
         o->prompt_name = NULL;
     }
     if (!o->prompt) o->prompt = s && s->default_prompt >= 0 ? s->prompt[s->default_prompt].text : "";
-    if (*o->prompt && s && !s->include_prompt)
-        return rf_fail(why, RF_EUNSUPPORTED, "include_prompt: expected true, got false: excluding a prompt's tokens "
-                       "from pooling is not supported; use an empty prompt");
+    if (o->include_prompt == -1) o->include_prompt = !s || s->include_prompt;
     return RF_OK;
+}
+
+/* The tokens of a prompt that is left out of the pooling are those of the prompt alone, without a special one at the
+ * end, as in sentence-transformers. */
+static rf_status count_prompt(const rf_pipeline *p, rf_embed_options *o, rf_error *why)
+{
+    const rf_tokenizer *t = rf_model_tokenizer(p->model);
+    rf_encoding e;
+    o->prompt_tokens = 0;
+    if (o->include_prompt || !*o->prompt) return RF_OK;
+    rf_encoding_init(&e, p->ctx);
+    const rf_status status =
+        rf_encode(t, o->prompt, strlen(o->prompt), NULL, 0, (size_t)rf__max64(o->max_length, 0), 0, &e, NULL, why);
+    const int32_t last = !status && e.n ? e.id[e.n - 1] : -1;
+    o->prompt_tokens = (int64_t)e.n - (last >= 0 && (e.added[e.n - 1] || rf_tokenizer_is_special(t, last)));
+    rf_encoding_clear(&e);
+    return status;
+}
+
+/* Number of components of a vector before it is cut: of a text, or of a token, to which no module is applied. */
+static int64_t full_width(const rf_pipeline *p, const rf_embed_options *o, bool tokens)
+{
+    if (!tokens && p->modules) return rf__modules_out(p->modules);
+    return rf_model_config(p->model)->hidden_size * (tokens ? 1 : rf_pooling_count(o->pooling));
 }
 
 static rf_status resolve(const rf_pipeline *p, rf_embed_options *o, rf_error *why)
@@ -61,29 +84,46 @@ static rf_status resolve(const rf_pipeline *p, rf_embed_options *o, rf_error *wh
     rf_status status = rf_pipeline_sentence(p, &s, why);
     if (!status) status = resolve_prompt(s, o, why);
     if (status) return status;
-    const int64_t C = rf_pipeline_width(p);
-    if (o->pooling == RF_POOL_AUTO) o->pooling = s ? (rf_pooling)rf__pooling_of(s->pooling) : RF_POOL_MEAN;
+    if (o->pooling == RF_POOL_AUTO) o->pooling = s ? p->list.pooling : RF_POOL_MEAN;
     if (o->normalize == -1) o->normalize = s && s->normalize;
     if (o->max_length == -1)                                            /* a limit may be the folder's only setting */
         o->max_length = p->sentence.max_length ? rf__position_limit(rf_model_config(p->model), p->sentence.max_length)
                                                : rf_model_config(p->model)->max_position_embeddings;
     if (o->dimensions == -1) {
-        o->cut_last = s && s->truncate_dim && s->truncate_dim < C;
+        o->cut_last = s && s->truncate_dim && s->truncate_dim < full_width(p, o, false);
         o->dimensions = o->cut_last ? s->truncate_dim : 0;
     }
-    return RF_OK;
+    return count_prompt(p, o, why);
 }
 
-/* Number of components of a vector before it is cut: of a text, or of a token, which Dense modules do not change. */
-static int64_t full_width(const rf_pipeline *p, bool tokens)
+static bool has_pooling(rf_pooling all, rf_pooling one)
 {
-    return tokens ? rf_model_config(p->model)->hidden_size : rf_pipeline_width(p);
+    for (int i = 0; i < rf_pooling_count(all); i++)
+        if (rf_pooling_part(all, i) == one) return true;
+    return false;
+}
+
+static rf_status check_pooling(const rf_pipeline *p, const rf_embed_options *o, bool tokens, rf_error *why)
+{
+    const rf_config *c = rf_model_config(p->model);
+    if (!rf__poolings_are(o->pooling))
+        return rf_fail(why, RF_EARG, "pooling: expected a value of rf_pooling, got %d", (int)o->pooling);
+    const int64_t width = c->hidden_size * rf_pooling_count(o->pooling);
+    if (!tokens && p->modules && width != rf__modules_in(p->modules))
+        return rf_fail(why, RF_EARG, "pooling: expected vectors of %lld components, which the folder's modules take, "
+                       "got %s with %lld", (long long)rf__modules_in(p->modules), rf__poolings_text(o->pooling).text,
+                       (long long)width);
+    if (o->skip_special_tokens && (has_pooling(o->pooling, RF_POOL_CLS) || has_pooling(o->pooling, RF_POOL_LAST)))
+        return rf_fail(why, RF_EARG, "pooling: expected mean or max where special tokens are skipped, got %s, the "
+                       "vector of a special token", rf__poolings_text(o->pooling).text);
+    if (c->is_decoder && !c->linear_pooler && has_pooling(o->pooling, RF_POOL_CLS))
+        return rf_fail(why, RF_EUNSUPPORTED, "pooling: expected mean, max or last, got cls: in a causal model the "
+                       "first token does not attend to the others");
+    return RF_OK;
 }
 
 static rf_status check(const rf_pipeline *p, const rf_embed_options *o, bool tokens, rf_error *why)
 {
-    if (o->pooling < RF_POOL_CLS || o->pooling > RF_POOL_WEIGHTED)
-        return rf_fail(why, RF_EARG, "pooling: expected a value of rf_pooling, got %d", (int)o->pooling);
     if (o->normalize < 0 || o->normalize > 1)
         return rf_fail(why, RF_EARG, "normalize: expected -1 to 1, got %d", o->normalize);
     if (o->max_length < -1 || o->max_length > INT32_MAX)
@@ -94,17 +134,12 @@ static rf_status check(const rf_pipeline *p, const rf_embed_options *o, bool tok
         return rf_fail(why, RF_EARG, "layer_norm: expected 0 or 1, got %d", o->layer_norm);
     if (o->skip_special_tokens < 0 || o->skip_special_tokens > 1)
         return rf_fail(why, RF_EARG, "skip_special_tokens: expected 0 or 1, got %d", o->skip_special_tokens);
-    if (o->skip_special_tokens && (o->pooling == RF_POOL_CLS || o->pooling == RF_POOL_LAST))
-        return rf_fail(why, RF_EARG, "pooling: expected mean or max where special tokens are skipped, got %s, the "
-                       "vector of a special token", rf__poolings[o->pooling]);
-    if (o->dimensions < 0 || o->dimensions > full_width(p, tokens))
-        return rf_fail(why, RF_EARG, "dimensions: expected at most %lld, the width of the model, got %lld",
-                       (long long)full_width(p, tokens), (long long)o->dimensions);
-    if (rf_model_config(p->model)->is_decoder && !rf_model_config(p->model)->linear_pooler &&
-        o->pooling == RF_POOL_CLS)
-        return rf_fail(why, RF_EUNSUPPORTED, "pooling: expected mean, max or last, got cls: in a causal model the "
-                       "first token does not attend to the others");
-    return RF_OK;
+    if (o->include_prompt < 0 || o->include_prompt > 1)
+        return rf_fail(why, RF_EARG, "include_prompt: expected -1 to 1, got %d", o->include_prompt);
+    const rf_status status = check_pooling(p, o, tokens, why);
+    if (status || (o->dimensions >= 0 && o->dimensions <= full_width(p, o, tokens))) return status;
+    return rf_fail(why, RF_EARG, "dimensions: expected at most %lld, the width of the model, got %lld",
+                   (long long)full_width(p, o, tokens), (long long)o->dimensions);
 }
 
 /* Completes the given options (NULL: none) for vectors of texts, or of tokens. */
@@ -136,7 +171,7 @@ rf_status rf_embed_resolve_sized(const rf_pipeline *p, const rf_embed_options *g
 /* Number of components of a vector. */
 static int64_t width_of(const rf_pipeline *p, const rf_embed_options *o, bool tokens)
 {
-    return o->dimensions ? o->dimensions : full_width(p, tokens);
+    return o->dimensions ? o->dimensions : full_width(p, o, tokens);
 }
 
 /* The batches of a window. */
@@ -164,7 +199,7 @@ static int64_t text_of(const job *j, int64_t part, int64_t i)
 static rf_status finish(const job *j, const float *x, float *y, rf_error *why)
 {
     const rf_embed_options *o = j->o;
-    const int64_t C = full_width(j->p, j->row), D = width_of(j->p, o, j->row), m = o->cut_last ? C : D;
+    const int64_t C = full_width(j->p, o, j->row), D = width_of(j->p, o, j->row), m = o->cut_last ? C : D;
     double mean = 0, scale = 1, sum = 0;
     for (int64_t i = 0; i < C && o->layer_norm; i++) mean += (double)x[i] / (double)C;
     for (int64_t i = 0; i < C && o->layer_norm; i++) sum += ((double)x[i] - mean) * ((double)x[i] - mean);
@@ -180,13 +215,13 @@ static rf_status finish(const job *j, const float *x, float *y, rf_error *why)
     return RF_OK;
 }
 
-/* The same from a pooled vector, by the folder's Dense modules; vectors of tokens are not changed by them. */
+/* The same from a pooled vector, by the folder's modules; vectors of tokens are not changed by them. */
 static rf_status store_vector(const job *j, const float *x, float *y, rf_error *why)
 {
-    const rf__dense *d = j->row ? NULL : j->p->dense;
-    float *scratch = d ? rf__alloc(j->p->ctx, (size_t)rf__dense_scratch(d) * sizeof *scratch) : NULL;
-    if (d && !scratch) return rf_fail(why, RF_ENOMEM, "out of memory: a vector");
-    const rf_status status = finish(j, d ? rf__dense_apply(j->p->ctx, d, x, scratch) : x, y, why);
+    const rf__modules *m = j->row ? NULL : j->p->modules;
+    float *scratch = m ? rf__alloc(j->p->ctx, (size_t)rf__modules_scratch(m) * sizeof *scratch) : NULL;
+    if (m && !scratch) return rf_fail(why, RF_ENOMEM, "out of memory: a vector");
+    const rf_status status = finish(j, m ? rf__modules_apply(j->p->ctx, m, x, scratch) : x, y, why);
     rf__free(j->p->ctx, scratch);
     return status;
 }
@@ -200,38 +235,51 @@ static void own_tokens(const rf__text_window *w, int64_t text, bool skip, int32_
     while (skip && *a < *b && w->e.added[*b - 1]) --*b;
 }
 
-/* y = the n rows of x, [n,C], pooled as in rf_pool; not cls and last. */
-static void pool_rows(float *y, const float *x, int64_t n, int64_t C, rf_pooling how)
+/* y = rows [from, n) of x, [n,C], pooled as in rf_pool; the weights of RF_POOL_WEIGHTED count from row 0 on. If no row
+ * is left, as sentence-transformers has it: cls is row 0, max is -infinity, and the others are 0. */
+static void pool_rows(float *y, const float *x, int64_t from, int64_t n, int64_t C, rf_pooling how)
 {
-    const double whole = how == RF_POOL_SQRT       ? sqrt((double)n)
-                         : how == RF_POOL_WEIGHTED ? (double)n * ((double)n + 1) / 2
-                                                   : (double)n;
+    const double rows = (double)(n - from), all = rows * (double)(from + 1 + n) / 2;
+    const double whole = how == RF_POOL_MEAN       ? rows
+                         : how == RF_POOL_SQRT     ? sqrt(rows)
+                         : how == RF_POOL_WEIGHTED ? all
+                                                   : 1;
+    if (how == RF_POOL_CLS) {
+        if (from == n) from = 0;
+        n = from + 1;
+    }
+    if (how == RF_POOL_LAST && from < n) from = n - 1;
     for (int64_t c = 0; c < C; c++) {
-        double sum = how == RF_POOL_MAX ? (double)x[c] : 0;
-        for (int64_t t = 0; t < n; t++)
+        double sum = how == RF_POOL_MAX ? -INFINITY : 0;
+        for (int64_t t = from; t < n; t++)
             if (how != RF_POOL_MAX) sum += (double)x[t * C + c] * (how == RF_POOL_WEIGHTED ? (double)(t + 1) : 1);
             else if ((double)x[t * C + c] > sum) sum = (double)x[t * C + c];
-        y[c] = (float)(how == RF_POOL_MAX ? sum : sum / whole);
+        y[c] = (float)(whole > 0 ? sum / whole : sum);
     }
 }
 
-/* Vectors of a batch's tokens, at rows row[text] .. row[text + 1], or of its texts without special tokens. */
+/* Vectors of a batch's tokens, at rows row[text] .. row[text + 1], or of its texts without special tokens or those of
+ * the prompt, or by several poolings. */
 static rf_status own_vectors(const job *j, int64_t part, rf__worker *with, rf_error *why)
 {
     const rf__text_window *w = &j->parts->window;
     const int64_t C = rf_model_config(j->p->model)->hidden_size, D = width_of(j->p, j->o, j->row);
+    const int poolings = rf_pooling_count(j->o->pooling);
     const float *h;
-    float *pooled = j->row ? NULL : rf__alloc(j->p->ctx, (size_t)C * sizeof *pooled);
-    if (!j->row && !pooled) return rf_fail(why, RF_ENOMEM, "out of memory: a vector of %lld", (long long)C);
+    float *pooled = j->row ? NULL : rf__alloc(j->p->ctx, (size_t)(C * poolings) * sizeof *pooled);
+    if (!j->row && !pooled) return rf_fail(why, RF_ENOMEM, "out of memory: a vector of %lld", (long long)C * poolings);
     rf_status status = rf_session_hidden(with->session, &with->batch.view, &h, why);
     for (int64_t i = 0; i < with->batch.view.B && !status; i++) {
         const int64_t text = text_of(j, part, i);
         int32_t a, b;
         own_tokens(w, text, j->o->skip_special_tokens, &a, &b);
+        const int64_t n = b - a, prompt = rf__max64(j->o->prompt_tokens - (a - w->start[text]), 0);
         const float *x = h + (with->batch.start[i] + a - w->start[text]) * C;
         float *y = j->out + (j->row ? j->row[text] - j->row[0] : text) * D;
-        if (pooled) pool_rows(pooled, x, b - a, C, j->o->pooling), x = pooled, b = a + 1;
-        for (int32_t t = a; t < b && !status; t++, x += C, y += D) status = store_vector(j, x, y, why);
+        for (int k = 0; k < poolings && pooled; k++)
+            pool_rows(pooled + k * C, x, rf__min64(prompt, n), n, C, rf_pooling_part(j->o->pooling, k));
+        if (pooled) status = store_vector(j, pooled, y, why);
+        for (int32_t t = a; t < b && !pooled && !status; t++, x += C, y += D) status = store_vector(j, x, y, why);
     }
     rf__free(j->p->ctx, pooled);
     return status;
@@ -243,7 +291,8 @@ static rf_status compute_part(const job *j, int64_t part, rf__worker *with, rf_e
     const int64_t C = rf_model_config(p->model)->hidden_size, D = width_of(p, j->o, j->row);
     const float *v = NULL;
     rf_status status = rf__parts_batch(p->ctx, j->parts, part, &with->batch, why);
-    if (!status && (j->row || j->o->skip_special_tokens)) return own_vectors(j, part, with, why);
+    if (!status && (j->row || j->o->skip_special_tokens || j->o->prompt_tokens || rf_pooling_count(j->o->pooling) > 1))
+        return own_vectors(j, part, with, why);
     if (!status) status = rf_session_embed(with->session, &with->batch.view, j->o->pooling, &v, why);
     for (int64_t i = 0; i < with->batch.view.B && !status; i++)
         status = store_vector(j, v + i * C, j->out + text_of(j, part, i) * D, why);
@@ -408,7 +457,10 @@ rf_status rf__embed_encode(const rf_pipeline *p, const rf_embed_options *o, cons
     return RF_OK;
 }
 
-int64_t rf__embed_width(const rf_pipeline *p, const rf_embed_options *o) { return width_of(p, o, false); }
+int64_t rf_embed_width(const rf_pipeline *p, const rf_embed_options *o)
+{
+    return p && o ? width_of(p, o, false) : 0;
+}
 
 rf_status rf__embed_window(rf_pipeline *p, const rf_embed_options *o, const float **vectors, rf_error *why)
 {

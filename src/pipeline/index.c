@@ -38,7 +38,7 @@ struct rf_index_writer {
 
 void rf_index_options_init(rf_index_options *o, size_t size)
 {
-    const rf_index_options own = {.pooling = RF_POOL_MEAN, .max_length = -1};
+    const rf_index_options own = {.pooling = RF_POOL_MEAN, .max_length = -1, .include_prompt = 1};
     rf__options_init(o, size, &own, sizeof own);
 }
 
@@ -55,8 +55,9 @@ rf_status rf_index_options_of_sized(const rf_pipeline *p, const rf_embed_options
     if (!status) status = rf_embed_resolve(p, embed, &e, why);
     if (!status) status = rf_pipeline_fingerprint(p, &own.fingerprint, why);
     if (status) return status;
-    own.dimensions = e.dimensions ? e.dimensions : rf_pipeline_width(p);
+    own.dimensions = rf_embed_width(p, &e);
     own.pooling = e.pooling;
+    own.include_prompt = e.include_prompt;
     own.max_length = e.max_length;
     own.prompt = *e.prompt ? e.prompt : NULL;
     own.type = p->model->type;
@@ -157,7 +158,7 @@ static rf_status check_options(const rf_index_options *o, rf_error *why)
     if (o->dimensions < 1 || o->dimensions > RF_MAX_INDEX_DIMENSIONS)
         return rf_fail(why, RF_EARG, "dimensions: expected 1 to %d, got %lld", RF_MAX_INDEX_DIMENSIONS,
                        (long long)o->dimensions);
-    if (o->pooling < RF_POOL_CLS || o->pooling > RF_POOL_WEIGHTED)
+    if (!rf__poolings_are(o->pooling))
         return rf_fail(why, RF_EARG, "pooling: expected a value of rf_pooling, got %d", (int)o->pooling);
     if (o->max_length < -1 || o->max_length > INT32_MAX)
         return rf_fail(why, RF_EARG, "max_length: expected -1 to %d, got %lld", INT32_MAX, (long long)o->max_length);
@@ -370,10 +371,11 @@ static rf_status write_description(const rf_index_writer *w, rf_error *why)
     snprintf(fingerprint, sizeof fingerprint, "%016llx", (unsigned long long)w->o.fingerprint);
     json_t *all = json_pack("{s:s, s:I, s:I, s:s, s:s?, s:s, s:I, s:s?, s:s}", "format", RF__INDEX_FORMAT, "count",
                             (json_int_t)w->n, "dimensions", (json_int_t)w->o.dimensions, "model", fingerprint,
-                            "model_name", w->model_name, "pooling", rf__poolings[w->o.pooling], "max_length",
+                            "model_name", w->model_name, "pooling", rf__poolings_text(w->o.pooling).text, "max_length",
                             (json_int_t)w->o.max_length, "prompt", w->prompt, "dtype", rf__index_type(w->o.type));
     if (w->o.skip_special_tokens) rf__json_set(&all, "skip_special_tokens", json_true());
     if (w->o.layer_norm) rf__json_set(&all, "layer_norm", json_true());
+    if (!w->o.include_prompt) rf__json_set(&all, "include_prompt", json_false());
     if (w->model_path) rf__json_set(&all, "model_path", json_string(w->model_path));
     char *text = rf__json_dump(all, JSON_INDENT(1));
     json_decref(all);

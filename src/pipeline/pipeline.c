@@ -27,16 +27,17 @@ static rf_status no_vectors(const rf_pipeline *p, rf_error *why)
 
 static rf_status read_sentence(rf_pipeline *p, const char *folder, rf_error *why)
 {
-    (void)rf_sentence_read(p->ctx, folder, &p->sentence, &p->no_sentence);
+    (void)rf__sentence_modules(p->ctx, folder, &p->sentence, &p->list, &p->no_sentence);
     return no_vectors(p, why);
 }
 
 /* The weights of its modules; an error in them, too. */
-static rf_status read_dense(rf_pipeline *p, const char *folder, rf_error *why)
+static rf_status read_modules(rf_pipeline *p, const char *folder, rf_error *why)
 {
     if (!p->no_sentence.code)
-        (void)rf__dense_open(p->ctx, folder, &p->sentence, rf_model_config(p->model)->hidden_size, &p->dense,
-                             &p->no_sentence);
+        (void)rf__modules_open(p->ctx, folder, &p->list,
+                               rf_model_config(p->model)->hidden_size * rf_pooling_count(p->list.pooling), &p->modules,
+                               &p->no_sentence);
     return no_vectors(p, why);
 }
 
@@ -81,7 +82,7 @@ rf_status rf_pipeline_open(const rf_ctx *ctx, const char *folder, rf_type type, 
     if (!status) status = make(ctx ? ctx : own, own, &p, why);
     if (!status) status = read_sentence(p, folder, why);
     if (!status) status = open_model(p, folder, type, why);
-    if (!status) status = read_dense(p, folder, why);
+    if (!status) status = read_modules(p, folder, why);
     if (!status) status = equip(p, why);
     if (!status) *out = p;
     else if (p) rf_pipeline_close(p);
@@ -98,7 +99,7 @@ rf_status rf_pipeline_on(const rf_model *model, rf_pipeline **out, rf_error *why
                                                                              protected by its lock */
     const char *folder = !status && model->requested_folder ? model->requested_folder : model->folder;
     if (!status && model->folder) status = read_sentence(p, folder, why);
-    if (!status && model->folder) status = read_dense(p, folder, why);
+    if (!status && model->folder) status = read_modules(p, folder, why);
     if (!status) status = equip(p, why);
     if (status) rf_pipeline_close(p);
     else *out = p;
@@ -113,7 +114,7 @@ void rf_pipeline_close(rf_pipeline *p)
     rf__parts_clear(ctx, &p->parts);
     rf__free(ctx, p->row);
     rf__free(ctx, p->joined);
-    rf__dense_close(ctx, p->dense);
+    rf__modules_close(ctx, p->modules);
     rf_sentence_free(&p->sentence);
     rf__free(ctx, p->fills.mask);
     rf__free(ctx, p->fills.row);
@@ -149,7 +150,8 @@ const rf_model *rf_pipeline_model(const rf_pipeline *p) { return p->model; }
 int64_t rf_pipeline_width(const rf_pipeline *p)
 {
     if (!p) return 0;
-    return p->dense ? rf__dense_width(p->dense) : rf_model_config(p->model)->hidden_size;
+    if (p->modules) return rf__modules_out(p->modules);
+    return rf_model_config(p->model)->hidden_size * rf_pooling_count(p->list.pooling);
 }
 rf_session *rf_pipeline_session(rf_pipeline *p) { return p->session; }
 rf_answerer *rf_pipeline_answerer(rf_pipeline *p) { return p->answerer; }

@@ -4,6 +4,7 @@
 
 #include "base/base.h"
 #include "roformer/pipeline.h"
+#include "store/task.h"
 #include "text/tokenizer.h"
 
 /* Texts as tokens, end to end, and where each begins. */
@@ -73,16 +74,19 @@ typedef struct rf__worker {
     rf__text_batch batch;
 } rf__worker;
 
-/* Dense modules of a folder (dense.c); *out NULL: there are none. The settings must outlive them.
+/* The modules of a folder after pooling (modules.c); *out NULL: there are none.
  *
- *   apply      x [C] -> [width], in scratch of rf__dense_scratch floats; may be called by any thread */
-typedef struct rf__dense rf__dense;
-rf_status rf__dense_open(const rf_ctx *ctx, const char *folder, const rf_sentence *s, int64_t C, rf__dense **out,
-                         rf_error *why);
-void rf__dense_close(const rf_ctx *ctx, rf__dense *d);
-int64_t rf__dense_width(const rf__dense *d);
-int64_t rf__dense_scratch(const rf__dense *d);
-const float *rf__dense_apply(const rf_ctx *ctx, const rf__dense *d, const float *x, float *scratch);
+ *   C          the width of pooled vectors
+ *   in, out    widths before the first and after the last
+ *   apply      x [in] -> [out], in scratch of rf__modules_scratch floats; may be called by any thread */
+typedef struct rf__modules rf__modules;
+rf_status rf__modules_open(const rf_ctx *ctx, const char *folder, const rf__module_list *is, int64_t C,
+                           rf__modules **out, rf_error *why);
+void rf__modules_close(const rf_ctx *ctx, rf__modules *m);
+int64_t rf__modules_in(const rf__modules *m);
+int64_t rf__modules_out(const rf__modules *m);
+int64_t rf__modules_scratch(const rf__modules *m);
+const float *rf__modules_apply(const rf_ctx *ctx, const rf__modules *m, const float *x, float *scratch);
 
 struct rf_pipeline {
     const rf_ctx *ctx;
@@ -95,7 +99,8 @@ struct rf_pipeline {
     rf__worker *worker;                 /* [threads of the context]                                                   */
     rf_sentence sentence;               /* settings of the folder; or the error of reading them                       */
     rf_error no_sentence;
-    rf__dense *dense;                   /* modules after pooling; NULL: none                                          */
+    rf__module_list list;               /* its poolings, and modules after them                                       */
+    rf__modules *modules;               /* these with their weights; NULL: none                                       */
     char *joined;                       /* a prompt and a text                                                        */
     size_t joineds;
     int64_t *row;                       /* [texts + 1] where the vectors of a text's tokens begin                     */
@@ -138,13 +143,11 @@ rf_status rf__pipeline_workers(rf_pipeline *p, rf_error *why);
  *
  *   encode     appends texts to a window, with their report; may be called by any thread, since the pipeline is only
  *              read. The message names a text that has no vector
- *   width      D, the numbers of a vector
  *   window     [n,D] vectors of the pipeline's window; valid until its next call
  *   divide     divides a window, and makes space for its vectors
  *   part       the vectors of part i, with a worker that no other thread uses; rf__pipeline_workers has opened it */
 rf_status rf__embed_encode(const rf_pipeline *p, const rf_embed_options *o, const char *const text[],
                            const size_t bytes[], int64_t n, rf__text_window *w, rf_texts_report *r, rf_error *why);
-int64_t rf__embed_width(const rf_pipeline *p, const rf_embed_options *o);
 rf_status rf__embed_window(rf_pipeline *p, const rf_embed_options *o, const float **vectors, rf_error *why);
 rf_status rf__embed_divide(const rf_pipeline *p, const rf_embed_options *o, rf__parts *x, rf_error *why);
 rf_status rf__embed_part(rf_pipeline *p, const rf_embed_options *o, const rf__parts *x, int64_t i, int worker,

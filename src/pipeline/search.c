@@ -72,7 +72,7 @@ static rf_status read_description(rf_index *x, const char *folder, const json_t 
         return damaged(folder, RF_FILE_INDEX,
                        "expected count, dimensions, model, pooling and max_length, got fewer", why);
     if (n < 1 || D < 1 || D > RF_MAX_INDEX_DIMENSIONS || max_length < -1 || max_length > INT32_MAX ||
-        !read_hex(model, &x->o.fingerprint) || rf__pooling_of(pooling) < 0)
+        !read_hex(model, &x->o.fingerprint) || rf__poolings_of(pooling) == RF_POOL_AUTO)
         return damaged(folder, RF_FILE_INDEX, "expected values within their limits, got others", why);
     rf_type type = RF_F32;                                  /* default for indexes without this key */
     while (dtype && type <= RF_I8 && !(rf__index_type(type) && !strcmp(dtype, rf__index_type(type)))) type++;
@@ -80,7 +80,8 @@ static rf_status read_description(rf_index *x, const char *folder, const json_t 
     x->o.type = type;
     x->o.skip_special_tokens = json_is_true(json_object_get(all, "skip_special_tokens"));
     x->o.layer_norm = json_is_true(json_object_get(all, "layer_norm"));
-    x->o.pooling = (rf_pooling)rf__pooling_of(pooling);
+    x->o.pooling = rf__poolings_of(pooling);
+    x->o.include_prompt = !json_is_false(json_object_get(all, "include_prompt"));
     x->n = n;
     x->o.dimensions = D;
     x->o.max_length = max_length;
@@ -212,7 +213,9 @@ void rf_index_query_options_sized(const rf_index *x, const rf_pipeline *p, rf_em
     own.pooling = x->o.pooling;
     own.normalize = 1;
     own.max_length = x->o.max_length;
-    own.dimensions = x->o.dimensions == rf_pipeline_width(p) ? 0 : x->o.dimensions;
+    own.dimensions = 0;
+    own.dimensions = x->o.dimensions == rf_embed_width(p, &own) ? 0 : x->o.dimensions;
+    own.include_prompt = x->o.include_prompt;
     own.prompt = x->o.prompt ? x->o.prompt : "";
     own.skip_special_tokens = x->o.skip_special_tokens;
     own.layer_norm = x->o.layer_norm;

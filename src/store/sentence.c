@@ -2,8 +2,7 @@
  *
  *     modules.json                         [Transformer, Pooling, Dense ..., Normalize]: types and folders in order
  *     sentence_bert_config.json            of the Transformer, in its folder: max_seq_length
- *     1_Pooling/config.json                pooling_mode, or pooling_mode_mean_tokens and the like before version 6
- *     2_Normalize/                         no settings
+ *     1_Pooling/config.json                and the modules after it (modules.c)
  *     config_sentence_transformers.json    prompts, default_prompt_name */
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,128 +39,6 @@ rf_status rf__sentence_load(const rf_ctx *ctx, const char *folder, const char *b
     json_decref(*out);
     *out = NULL;
     return rf_fail(why, RF_EDATA, "%.200s: expected %s, got another JSON value", path, list ? "a list" : "an object");
-}
-
-/* Finds "mean" in "pooling_mode": "mean", ["mean"], or "pooling_mode_mean_tokens": true; refuses two of them. */
-static rf_status pooling_of(const char *path, const json_t *root, rf_sentence *s, rf_error *why)
-{
-    static const struct { const char *key, *name; } old[] = {
-        {"pooling_mode_cls_token", "cls"},
-        {"pooling_mode_max_tokens", "max"},
-        {"pooling_mode_mean_tokens", "mean"},
-        {"pooling_mode_mean_sqrt_len_tokens", "mean_sqrt_len_tokens"},
-        {"pooling_mode_weightedmean_tokens", "weightedmean"},
-        {"pooling_mode_lasttoken", "lasttoken"},
-    };
-    static const struct { const char *theirs, *name; } ours[] = {
-        {"lasttoken", "last"}, {"mean_sqrt_len_tokens", "sqrtlen"}, {"weightedmean", "wmean"}};
-    const json_t *now = json_object_get(root, "pooling_mode");
-    const char *name = NULL;
-    size_t n = 0;
-    if (json_is_array(now)) {
-        n = json_array_size(now);
-        name = json_string_value(json_array_get(now, 0));
-    } else if (now) {
-        n = 1;
-        name = json_string_value(now);
-    }
-    for (size_t i = 0; i < RF_COUNT(old) && !now; i++)
-        if (json_is_true(json_object_get(root, old[i].key))) {
-            name = old[i].name;
-            n++;
-        }
-    if (!n && !now && json_is_false(json_object_get(root, "pooling_mode_mean_tokens")))
-        return rf_fail(why, RF_EDATA, "%.200s: pooling: expected one that is true, got none", path);
-    if (!n && !now) name = "mean", n = 1;
-    if (!name) return rf_fail(why, RF_EDATA,
-                              "%.200s: pooling_mode: expected a string or a list of strings, got another value", path);
-    if (n > 1) return rf_fail(why, RF_EUNSUPPORTED,
-                              "%.200s: pooling: expected one, got %zu; combined poolings are not supported", path, n);
-    for (size_t i = 0; i < RF_COUNT(ours); i++)
-        if (!strcmp(name, ours[i].theirs)) name = ours[i].name;
-    if (rf__pooling_of(name) < 0)
-        return rf_fail(why, RF_EUNSUPPORTED, "%.200s: pooling: expected cls, mean, max, lasttoken, "
-                       "mean_sqrt_len_tokens or weightedmean, got \"%s\"", path,
-                       rf__printable(name).text);
-    snprintf(s->pooling, sizeof s->pooling, "%s", name);
-    s->include_prompt = !json_is_false(json_object_get(root, "include_prompt"));
-    return RF_OK;
-}
-
-static rf_status read_pooling(const char *folder, const char *below, rf_sentence *s, rf_error *why)
-{
-    char path[4096];
-    json_t *root;
-    rf_status status = rf__sentence_load(s->ctx, folder, below, RF_FILE_CONFIG, false, path, &root, why);
-    if (!status && !root) status = rf_fail(why, RF_EIO,
-                                           "%.200s: expected the file of a module in modules.json, got none", path);
-    if (!status) status = rf__folder_keys_all(RF_KEYS_POOLING, path, root, why);
-    if (!status) status = pooling_of(path, root, s, why);
-    json_decref(root);
-    return status;
-}
-
-/* Folders of older versions have no such file. */
-static rf_status read_normalize(const char *folder, const char *below, rf_sentence *s, rf_error *why)
-{
-    char path[4096];
-    json_t *root;
-    rf_status status = rf__sentence_load(s->ctx, folder, below, RF_FILE_CONFIG, false, path, &root, why);
-    if (!status && root) status = rf__folder_keys_check(RF_KEYS_NORMALIZE, path, root, why);
-    json_decref(root);
-    s->normalize = 1;
-    return status;
-}
-
-static rf_status read_act(const char *path, const json_t *root, rf_act *out, rf_error *why)
-{
-    static const struct { const char *name; rf_act act; } known[] = {
-        {"torch.nn.modules.linear.Identity", RF_ACT_NONE}, {"torch.nn.modules.activation.Tanh", RF_ACT_TANH},
-        {"torch.nn.modules.activation.ReLU", RF_ACT_RELU}, {"torch.nn.modules.activation.GELU", RF_ACT_GELU},
-        {"torch.nn.modules.activation.SiLU", RF_ACT_SILU},
-    };
-    const json_t *v = json_object_get(root, "activation_function");
-    const char *name = v ? json_string_value(v) : "torch.nn.modules.activation.Tanh";
-    for (size_t i = 0; name && i < RF_COUNT(known); i++)
-        if (!strcmp(name, known[i].name)) return *out = known[i].act, RF_OK;
-    return rf_fail(why, RF_EUNSUPPORTED, "%.200s: activation_function: expected Identity, Tanh, ReLU, GELU or SiLU of "
-                   "torch.nn, got %s", path, name ? rf__printable(name).text : "another value");
-}
-
-/* A module that multiplies the vector, whose width must be that of the one before it; the first is checked against the
- * model where the weights are read. */
-static rf_status read_dense(const char *folder, const char *below, rf_sentence *s, rf_error *why)
-{
-    char path[4096];
-    json_t *root;
-    rf_sentence_dense d = {.bias = 1};
-    if (s->denses == RF_MAX_DENSE)
-        return rf_fail(why, RF_EUNSUPPORTED, "%.200s: modules.json: expected at most %d Dense modules, got more",
-                       folder, (int)RF_MAX_DENSE);
-    if (strlen(below) >= sizeof d.path || strstr(below, "..") || *below == '/' || !*below)
-        return rf_fail(why, RF_EDATA, "%.150s: modules.json: path of Dense: expected a folder below this one, got "
-                       "\"%s\"", folder, rf__printable(below).text);
-    snprintf(d.path, sizeof d.path, "%s", below);
-    rf_status status = rf__sentence_load(s->ctx, folder, below, RF_FILE_CONFIG, false, path, &root, why);
-    if (!status && !root)
-        status = rf_fail(why, RF_EIO, "%.200s: expected the file of a module in modules.json, got none", path);
-    if (!status) status = rf__folder_keys_all(RF_KEYS_DENSE, path, root, why);
-    if (!status) status = read_act(path, root, &d.act, why);
-    const json_t *in = json_object_get(root, "in_features"), *out = json_object_get(root, "out_features");
-    const json_t *bias = json_object_get(root, "bias");
-    d.in = json_integer_value(in);
-    d.out = json_integer_value(out);
-    if (bias) d.bias = json_is_true(bias);
-    const int64_t before = s->denses ? s->dense[s->denses - 1].out : d.in;
-    if (!status && (d.in < 1 || d.in > 65536 || d.out < 1 || d.out > 65536 || (bias && !json_is_boolean(bias))))
-        status = rf_fail(why, RF_EDATA, "%.200s: in_features, out_features, bias: expected widths from 1 to 65536 and "
-                         "true or false, got another value", path);
-    if (!status && d.in != before)
-        status = rf_fail(why, RF_EDATA, "%.200s: in_features: expected %lld, the width of the module before it, got "
-                         "%lld", path, (long long)before, (long long)d.in);
-    json_decref(root);
-    if (!status) s->dense[s->denses++] = d;
-    return status;
 }
 
 /* model_max_length of tokenizer_config.json; 0: there is none. */
@@ -317,32 +194,23 @@ static const char *type_of(const json_t *module)
     return dot ? dot + 1 : type;
 }
 
-static rf_status read_modules(const char *folder, const char *path, const json_t *list, rf_sentence *s, rf_error *why)
+static rf_status read_modules(const char *folder, const char *path, const json_t *list, rf_sentence *s,
+                              rf__module_list *modules, rf_error *why)
 {
-    static const char *const order[] = {"Transformer", "Pooling", "Normalize"};
     const size_t n = json_array_size(list);
-    size_t next = 0;                                                    /* in `order`; Dense modules are in between */
     rf_status status = RF_OK;
     for (size_t i = 0; i < n && !status; i++) {
         const json_t *module = json_array_get(list, i);
         const char *type = type_of(module), *below = json_string_value(json_object_get(module, "path"));
-        if (!type || !below) return rf_fail(why, RF_EDATA, "%.200s: module %zu: expected type and path, got none", path,
-                                            i);
-        if (next == 2 && !strcmp(type, "Dense")) {
-            status = read_dense(folder, below, s, why);
-            continue;
-        }
-        if (next == RF_COUNT(order) || strcmp(type, order[next]))
-            return rf_fail(why, RF_EUNSUPPORTED, "%.200s: module %zu: expected %s, got %s", path, i,
-                           next == 0   ? "Transformer"
-                           : next == 1 ? "Pooling"
-                           : next == 2 ? "Dense, Normalize, or none"
-                                       : "none behind Normalize",
+        if (!type || !below)
+            return rf_fail(why, RF_EDATA, "%.200s: module %zu: expected type and path, got none", path, i);
+        const char *expected = i == 0 ? "Transformer" : "Pooling";
+        if (i < 2 && strcmp(type, expected))
+            return rf_fail(why, RF_EUNSUPPORTED, "%.200s: module %zu: expected %s, got %s", path, i, expected,
                            rf__printable(type).text);
-        if (next == 0) status = read_transformer(folder, below, s, why);
-        if (next == 1) status = read_pooling(folder, below, s, why);
-        if (next == 2) status = read_normalize(folder, below, s, why);
-        next++;
+        status = i == 0   ? read_transformer(folder, below, s, why)
+                 : i == 1 ? rf__pooling_read(folder, below, s, modules, why)
+                          : rf__module_read(folder, type, below, s, modules, why);
     }
     if (!status && n < 2) status = rf_fail(why, RF_EDATA,
                                            "%.200s: expected the modules Transformer and Pooling, got %zu modules",
@@ -422,20 +290,41 @@ static rf_status of_config(const rf_ctx *ctx, const char *folder, rf_sentence *s
     return c.linear_pooler ? RF_OK : tokenizer_length(folder, "", s, why);
 }
 
-rf_status rf_sentence_read(const rf_ctx *ctx, const char *folder, rf_sentence *out, rf_error *why)
+rf_status rf__sentence_modules(const rf_ctx *ctx, const char *folder, rf_sentence *out, rf__module_list *m,
+                               rf_error *why)
 {
-    if (!(ctx && folder && out)) return rf__missing("rf_sentence_read", "ctx, folder, out", why);
+    *m = (rf__module_list){.pooling = RF_POOL_AUTO};
     rf_sentence s = {.ctx = ctx, .include_prompt = 1, .default_prompt = -1, .similarity = "cosine"};
     char path[4096];
     json_t *list;
     rf_status status = rf__sentence_load(ctx, folder, "", RF_FILE_MODULES, true, path, &list, why);
-    if (!status && list) status = read_modules(folder, path, list, &s, why);
+    if (!status && list) status = read_modules(folder, path, list, &s, m, why);
     if (!status && list) status = read_prompts(folder, &s, why);
     if (!status && !list) status = of_config(ctx, folder, &s, why);
+    if (!status && !list && *s.pooling) m->pooling = rf__poolings_of(s.pooling);
     json_decref(list);
     if (status) rf_sentence_free(&s);
     else *out = s;
     return status;
+}
+
+rf_status rf_sentence_read(const rf_ctx *ctx, const char *folder, rf_sentence *out, rf_error *why)
+{
+    if (!(ctx && folder && out)) return rf__missing("rf_sentence_read", "ctx, folder, out", why);
+    rf__module_list unused;
+    return rf__sentence_modules(ctx, folder, out, &unused, why);
+}
+
+rf_status rf_sentence_poolings(const rf_ctx *ctx, const char *folder, char *out, size_t size, rf_error *why)
+{
+    rf_sentence s;
+    rf__module_list m;
+    if (!(ctx && folder && out && size)) return rf__missing("rf_sentence_poolings", "ctx, folder, out", why);
+    const rf_status status = rf__sentence_modules(ctx, folder, &s, &m, why);
+    if (status) return status;
+    snprintf(out, size, "%s", m.pooling == RF_POOL_AUTO ? "" : rf__poolings_text(m.pooling).text);
+    rf_sentence_free(&s);
+    return RF_OK;
 }
 
 void rf_sentence_free(rf_sentence *s)

@@ -125,6 +125,38 @@ int rf__pooling_of(const char *name)
     return -1;
 }
 
+bool rf__poolings_are(rf_pooling p)
+{
+    for (int i = 0; i < rf_pooling_count(p); i++)
+        if (rf_pooling_part(p, i) < RF_POOL_CLS || rf_pooling_part(p, i) > RF_POOL_WEIGHTED) return false;
+    return p != RF_POOL_SEVERAL;
+}
+
+rf__pooling_text rf__poolings_text(rf_pooling p)
+{
+    rf__pooling_text out = {""};
+    size_t n = 0;
+    for (int i = 0; i < rf_pooling_count(p); i++)
+        n += (size_t)snprintf(out.text + n, sizeof out.text - n, "%s%s", i ? "+" : "",
+                              rf__poolings[rf_pooling_part(p, i)]);
+    return out;
+}
+
+rf_pooling rf__poolings_of(const char *text)
+{
+    rf_pooling all = RF_POOL_AUTO;
+    for (bool first = true; *text; first = false) {
+        char name[16];
+        const size_t n = strcspn(text, "+");
+        snprintf(name, sizeof name, "%.*s", (int)rf__min64((int64_t)n, 15), text);
+        const int one = rf__pooling_of(name);
+        if (one >= 0) all = first ? (rf_pooling)one : rf_pooling_join(all, (rf_pooling)one);
+        if (one < 0 || all == RF_POOL_AUTO) return RF_POOL_AUTO;
+        text += n + (text[n] == '+');
+    }
+    return all;
+}
+
 static rf_status read_pooling(const char *file, const json_t *root, rf_config *c, rf_error *why)
 {
     const json_t *unit = json_object_get(root, "sentence_normalize");

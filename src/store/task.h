@@ -6,6 +6,7 @@
 
 #include "base/base.h"
 #include "roformer/checkpoint.h"
+#include "roformer/kernel/tensor.h"
 
 /* The JSON of folder/below/name of sentence-transformers, with its path; *out NULL: there is no such file. */
 enum { RF__SENTENCE_LARGEST = 1 << 20 };
@@ -39,11 +40,49 @@ rf_status rf__cross_encoder_read(const rf_ctx *ctx, const char *folder, int64_t 
  * output (logit_score.c); otherwise it stays as it is. */
 rf_status rf__logit_score_read(const rf_ctx *ctx, const char *folder, rf_config *c, rf_error *why);
 
+/* What modules.json names after Transformer and Pooling: the steps from a pooled vector to a text's. The last Normalize
+ * is not among them (rf_sentence.normalize).
+ *
+ *     DENSE       act(W x + b), and x or R x added to it with `residual`
+ *     LAYER_NORM  (x - mean(x)) / sqrt(var(x) + 1e-5) * weight + bias
+ *     NORMALIZE   x / |x| */
+typedef enum rf__module_kind { RF__MODULE_DENSE, RF__MODULE_LAYER_NORM, RF__MODULE_NORMALIZE } rf__module_kind;
+typedef struct rf__module {
+    rf__module_kind kind;
+    bool residual;
+    rf_sentence_dense is;               /* LAYER_NORM: its folder, and the width twice                                */
+} rf__module;
+enum { RF__MODULES = 16 };
+typedef struct rf__module_list {
+    rf_pooling pooling;                 /* RF_POOL_AUTO: not given                                                    */
+    int64_t n;
+    rf__module module[RF__MODULES];
+} rf__module_list;
+
+/* rf_sentence_read, with the modules. */
+rf_status rf__sentence_modules(const rf_ctx *ctx, const char *folder, rf_sentence *out, rf__module_list *modules,
+                               rf_error *why);
+
+/* One module after Pooling, of which `type` is the class without its package, in the folder `below`. */
+rf_status rf__module_read(const char *folder, const char *type, const char *below, rf_sentence *s,
+                          rf__module_list *modules, rf_error *why);
+/* RF_EUNSUPPORTED, with the remedy: there are modules after pooling, or several poolings. */
+rf_status rf__modules_none(const char *folder, const rf__module_list *modules, const char *remedy, rf_error *why);
+rf_status rf__pooling_read(const char *folder, const char *below, rf_sentence *s, rf__module_list *modules,
+                           rf_error *why);
+
 const char *rf__sentence_default_prompt(const rf_sentence *s);   /* the text of the default prompt; "": there is none */
 rf_status rf__sentence_prompts_write(const rf_ctx *ctx, const char *folder, const rf__kept_file *p, rf_error *why);
 
 extern const char *const rf__poolings[];   /* values of sentence_pooling, in the order of rf_pooling; NULL at the end */
 int rf__pooling_of(const char *name);                    /* as rf_pooling; -1: unknown name                           */
+
+/* Several of them as text, "cls+mean". poolings_of: RF_POOL_AUTO: a name is unknown, or there are too many. are:
+ * whether it is a value of rf_pooling or of rf_pooling_join. */
+bool rf__poolings_are(rf_pooling p);
+typedef struct rf__pooling_text { char text[64]; } rf__pooling_text;
+rf__pooling_text rf__poolings_text(rf_pooling p);
+rf_pooling rf__poolings_of(const char *text);
 
 /* Reads id2label (or num_labels), problem_type, summary_type, finetuning_task and task_max_length.
  *

@@ -41,20 +41,21 @@ static void take_form(rf_config *c, const rf_sentence *s)
     if (s->max_length) c->task_max_length = rf__position_limit(c, s->max_length);
 }
 
-static rf_status keep_prompt(rf_answerer *a, const char *folder, const rf_sentence *s, rf_error *why)
+/* For vectors: what embed computes and these tasks do not is refused. */
+static rf_status keep_prompt(rf_answerer *a, const char *folder, const rf_sentence *s, const rf__module_list *modules,
+                             rf_error *why)
 {
+    static const char only[] = "embed, similarity and search compute them";
     const char *prompt = rf__sentence_default_prompt(s);
-    const rf_status status = rf__task_of_vectors(a->task) ? rf_sentence_cosines(s, why) : RF_OK;
+    if (!rf__task_of_vectors(a->task)) return RF_OK;
+    rf_status status = rf_sentence_cosines(s, why);
+    if (!status) status = rf__modules_none(folder, modules, only, why);
     if (status) return status;
-    if (s->denses && rf__task_of_vectors(a->task))
-        return rf_fail(why, RF_EUNSUPPORTED, "%.200s: modules.json: expected no Dense module, got %lld: embed, "
-                       "similarity and search support them", folder, (long long)s->denses);
-    if (rf__task_of_vectors(a->task)) a->truncate_dim = s->truncate_dim;
-    if (!*prompt || !rf__task_of_vectors(a->task)) return RF_OK;
+    a->truncate_dim = s->truncate_dim;
+    if (!*prompt) return RF_OK;
     if (!s->include_prompt)
-        return rf_fail(why, RF_EUNSUPPORTED,
-                       "%.200s: include_prompt: expected true, got false: excluding a prompt's tokens from pooling "
-                       "is not supported", folder);
+        return rf_fail(why, RF_EUNSUPPORTED, "%.200s: include_prompt: expected true, got false: the vectors leave out "
+                       "the prompt's tokens; %s", folder, only);
     a->prompt = rf__strdup(a->ctx, prompt);
     return a->prompt ? RF_OK : rf_fail(why, RF_ENOMEM, "out of memory: a prompt");
 }
@@ -74,11 +75,11 @@ static rf_status read_config(const rf_ctx *ctx, const char *folder, rf_config *c
 
 /* Opens the model in *folder, or in a subfolder, whose path *folder then receives. */
 static rf_status open_model(rf_answerer *a, const char **folder, char below[], size_t size, rf_type type,
-                            rf_sentence *s, rf_error *why)
+                            rf_sentence *s, rf__module_list *modules, rf_error *why)
 {
     rf_config c;
     rf_error unread = {0};
-    rf_status status = rf_sentence_read(a->ctx, *folder, s, &unread);
+    rf_status status = rf__sentence_modules(a->ctx, *folder, s, modules, &unread);
     if (status && (status == RF_ENOMEM || read_config(a->ctx, *folder, &c, NULL) || !labels(&c)))
         return rf_fail(why, status, "%s", unread.text);
     status = RF_OK;
@@ -140,6 +141,7 @@ rf_status rf__answerer_of(const rf_ctx *ctx, const char *folder, rf_type type, r
 {
     char below[4096];
     rf_sentence s = {0};
+    rf__module_list modules;
     rf_answerer *a = rf__calloc(ctx, 1, sizeof *a);
     if (!a) return rf_fail(why, RF_ENOMEM, "out of memory: a model that answers");
     a->ctx = ctx;
@@ -147,11 +149,11 @@ rf_status rf__answerer_of(const rf_ctx *ctx, const char *folder, rf_type type, r
     a->session = session;
     a->lent = model != NULL;
     rf_encoding_init(&a->encoding, ctx);
-    rf_status status = a->lent ? RF_OK : open_model(a, &folder, below, sizeof below, type, &s, why);
+    rf_status status = a->lent ? RF_OK : open_model(a, &folder, below, sizeof below, type, &s, &modules, why);
     rf_error unknown = {0};
     if (!status && rf__task_of_model(rf_model_config(a->model), &a->task, &unknown))
         status = rf_fail(why, unknown.code, "%.200s: %s", folder, unknown.text);
-    if (!status && !a->lent) status = keep_prompt(a, folder, &s, why);
+    if (!status && !a->lent) status = keep_prompt(a, folder, &s, &modules, why);
     if (!status) status = read_cross_encoder(a, folder, why);
     rf_sentence_free(&s);
     if (!status && !rf_model_tokenizer(a->model))

@@ -46,7 +46,8 @@ rf_status rf__finetune_form(rf__run *r, rf__finetune_run *f, rf_error *why)
             status = rf__sentence_prompts_read(r->ctx, f->base, &r->prompts, why);
         return status;
     }
-    rf_status status = rf_sentence_read(r->ctx, r->o.model, &s, why);
+    rf__module_list modules;
+    rf_status status = rf__sentence_modules(r->ctx, r->o.model, &s, &modules, why);
     if (status) return status;
     for (int64_t i = 0; i < s.prompts && !s.include_prompt && !status; i++)
         if (*s.prompt[i].text)
@@ -54,9 +55,7 @@ rf_status rf__finetune_form(rf__run *r, rf__finetune_run *f, rf_error *why)
                              "%s: include_prompt: expected true, got false: excluding a prompt's tokens from pooling "
                              "is not supported; remove its prompts (config_sentence_transformers.json) to train it",
                              r->o.model);
-    if (!status && s.denses)
-        status = rf_fail(why, RF_EUNSUPPORTED, "%s: modules.json: expected no Dense module, got %lld: training them is "
-                         "not supported", r->o.model, (long long)s.denses);
+    if (!status) status = rf__modules_none(r->o.model, &modules, "training computes one pooling alone", why);
     if (!status) status = rf_sentence_cosines(&s, why);                 /* losses and scores use cosines */
     if (!status) status = rf__sentence_prompts_read(r->ctx, r->o.model, &r->prompts, why);
     const int pooling = rf__pooling_of(s.pooling);                      /* -1: the folder does not say */

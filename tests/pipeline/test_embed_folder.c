@@ -170,17 +170,65 @@ static void refusals(void **state)
     rf_pipeline_close(s.p);
 
     char *below = tiny_path(s.folder, "pooling");           /* what the folder asks for is not here */
-    write_text(below, "config.json", "{\"pooling_mode\": \"mean\", \"include_prompt\": false}");
-    open_pipeline(&s);
-    refuse(&s, NULL, RF_EUNSUPPORTED, "include_prompt: expected true");
-    rf_embed_defaults(&o);
-    o.prompt = "";
-    check_vectors(&s, &x, &o, "", C);
-    rf_pipeline_close(s.p);
     write_text(below, "config.json", "{\"pooling_mode\": \"centroid\"}");
     open_pipeline(&s);
     refuse(&s, NULL, RF_EUNSUPPORTED, "centroid");
     free(below);
+    end(&s);
+}
+
+/* The vector of each pooling after the other; the prompt's tokens are left out, as the folder or the option says. */
+static void several_poolings_and_no_prompt(void **state)
+{
+    (void)state;
+    setup s = folder_of(&(says){.pooling = RF_POOL_MEAN, .prompt = 1});
+    rf_embed_options o;
+    rf_index_options kept;
+    const float *v, *t;
+    const int64_t *row;
+    float one[TEXTS][C];
+    static const rf_pooling parts[] = {RF_POOL_MAX,  RF_POOL_WEIGHTED, RF_POOL_LAST,
+                                       RF_POOL_SQRT, RF_POOL_CLS,      RF_POOL_MEAN};
+    rf_pooling all = parts[0];
+    for (size_t i = 1; i < RF_COUNT(parts); i++) all = rf_pooling_join(all, parts[i]);
+    assert_int_equal(rf_pooling_count(all), RF_COUNT(parts));
+    assert_int_equal(rf_pooling_join(all, rf_pooling_join(RF_POOL_CLS, RF_POOL_CLS)), RF_POOL_AUTO);
+    rf_embed_defaults(&o);
+    for (size_t i = 0; i < RF_COUNT(parts); i++) {
+        o.pooling = parts[i];
+        if (rf_embed_texts(s.p, text, NULL, TEXTS, &o, &v, NULL, &s.why)) fail_msg("%s", s.why.text);
+        memcpy(one, v, sizeof one);
+        o.pooling = all;
+        if (rf_embed_texts(s.p, text, NULL, TEXTS, &o, &v, NULL, &s.why)) fail_msg("%s", s.why.text);
+        for (size_t k = 0; k < TEXTS; k++)
+            for (size_t c = 0; c < C; c++)
+                t_near((double)v[(k * RF_COUNT(parts) + i) * C + c], (double)one[k][c], 1e-6);
+    }
+    if (rf_index_options_of(s.p, &o, &kept, &s.why)) fail_msg("%s", s.why.text);
+    assert_int_equal(kept.dimensions, RF_COUNT(parts) * C);
+    if (rf_embed_resolve(s.p, &o, &o, &s.why)) fail_msg("%s", s.why.text);
+    assert_int_equal(rf_embed_width(s.p, &o), RF_COUNT(parts) * C);
+    assert_true(kept.pooling == all && kept.include_prompt == 1);
+
+    rf_embed_defaults(&o);
+    o.include_prompt = 0;
+    rf_embed_options shown;
+    if (rf_embed_resolve(s.p, &o, &shown, &s.why)) fail_msg("%s", s.why.text);
+    assert_int_equal(shown.prompt_tokens, 3);                             /* [CLS] the big */
+    if (rf_embed_texts(s.p, text, NULL, TEXTS, &shown, &v, NULL, &s.why)) fail_msg("%s", s.why.text);
+    memcpy(one, v, sizeof one);
+    if (rf_embed_tokens(s.p, text, NULL, TEXTS, NULL, &t, &row, NULL, &s.why)) fail_msg("%s", s.why.text);
+    for (size_t k = 0; k < TEXTS; k++)
+        for (size_t c = 0; c < C; c++) {
+            double sum = 0;
+            for (int64_t r = row[k] + 3; r < row[k + 1]; r++) sum += (double)t[(size_t)r * C + c];
+            t_near((double)one[k][c], sum / (double)(row[k + 1] - row[k] - 3), 1e-6);
+        }
+    o.include_prompt = 2;
+    refuse(&s, &o, RF_EARG, "include_prompt: expected -1 to 1, got 2");
+    o.include_prompt = -1;
+    o.pooling = RF_POOL_SEVERAL;
+    refuse(&s, &o, RF_EARG, "pooling: expected a value of rf_pooling");
     end(&s);
 }
 
@@ -224,6 +272,7 @@ static void layer_norm_comes_before_the_cut(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(several_poolings_and_no_prompt),
         cmocka_unit_test(layer_norm_comes_before_the_cut),
         cmocka_unit_test(the_folder_says_how_vectors_are_made),
         cmocka_unit_test(without_a_word_of_the_folder),

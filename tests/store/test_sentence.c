@@ -1,4 +1,4 @@
-/* test_sentence.c — mirrors src/store/sentence.c, sentence_write.c: folders of sentence-transformers
+/* test_sentence.c — mirrors src/store/sentence.c, sentence_write.c, modules.c: folders of sentence-transformers
  * (tools/golden/golden_embed.py) are read with the same meaning; written folders are read back; unsupported modules are
  * named. */
 #define _GNU_SOURCE
@@ -38,7 +38,12 @@ static void folders_of_sentence_transformers_are_read(void **state)
         if (s.default_prompt >= 0) assert_string_equal(s.prompt[s.default_prompt].name, "query");
         rf_sentence_free(&s);
     }
-    read_golden(ctx, "two", RF_EUNSUPPORTED, &s, "pooling: expected one, got 2; combined poolings are not supported");
+    char poolings[64];
+    read_golden(ctx, "two", RF_OK, &s, NULL);
+    assert_string_equal(s.pooling, "several");
+    rf_sentence_free(&s);
+    assert_int_equal(rf_sentence_poolings(ctx, "tests/golden/embed/folders/two", poolings, sizeof poolings, NULL), 0);
+    assert_string_equal(poolings, "cls+mean");
     read_golden(ctx, "dense", RF_OK, &s, NULL);
     assert_int_equal(s.denses, 1);
     assert_string_equal(s.dense[0].path, "2_Dense");
@@ -102,6 +107,8 @@ static void put(const char *folder, const char *name, const char *text) { t_writ
 static void damage_is_named(void **state)
 {
     (void)state;
+    static const char modules[] = "[{\"type\": \"a.Transformer\", \"path\": \"\"},"
+                                  " {\"type\": \"Pooling\", \"path\": \"q\"}, {\"type\": \"%s\", \"path\": \"p\"}]";
     static const char whole[] = "[{\"type\": \"a.Transformer\", \"path\": \"\"},"
                                 " {\"type\": \"Pooling\", \"path\": \"p\"}]";
     static const struct { const char *name, *text; rf_status status; const char *part; } cases[] = {
@@ -115,13 +122,17 @@ static void damage_is_named(void **state)
         {"p/" RF_FILE_CONFIG, NULL, RF_EIO, "expected the file of a module in " RF_FILE_MODULES},
         {"p/" RF_FILE_CONFIG, "{\"pooling_mode\": 1}", RF_EDATA,
          "pooling_mode: expected a string or a list of strings, got another value"},
-        {"p/" RF_FILE_CONFIG, "{\"pooling_mode_cls_token\": true, \"pooling_mode_max_tokens\": true}", RF_EUNSUPPORTED,
-         "pooling: expected one, got 2; combined poolings are not supported"},
+        {"p/" RF_FILE_CONFIG, "{\"pooling_mode\": []}", RF_EDATA, "pooling_mode: expected a pooling, got none"},
+        {"p/" RF_FILE_CONFIG,
+         "{\"pooling_mode\": [\"cls\", \"cls\", \"cls\", \"cls\", \"cls\", \"cls\", \"cls\", \"cls\"]}",
+         RF_EUNSUPPORTED, "pooling: expected at most 7, got more"},
+        {"p/" RF_FILE_CONFIG, "{\"pooling_mode\": [\"mean\", \"median\"]}", RF_EUNSUPPORTED, "got \"median\""},
         {"p/" RF_FILE_CONFIG, "{\"pooling_mode\": \"median\"}", RF_EUNSUPPORTED,
          "mean_sqrt_len_tokens or weightedmean, got \"median\""},
         {RF_FILE_SENTENCE, "{\"max_seq_length\": -1}", RF_EDATA, "max_seq_length"},
-        {"p/" RF_FILE_CONFIG, "{\"pooling_mode_mean_tokens\": false}", RF_EDATA,
-         "pooling: expected one that is true, got none"},
+        {"p/" RF_FILE_CONFIG, "{\"dimension\": 0}", RF_EDATA, "dimension: expected a width from 1 to 65536"},
+        {"p/" RF_FILE_CONFIG, "{\"in_features\": 4, \"out_features\": 0}", RF_EDATA,
+         "out_features: expected a width"},
         {RF_FILE_PROMPTS, "{\"prompts\": [\"q\"]}", RF_EDATA, "prompts: expected an object, got another value"},
         {RF_FILE_PROMPTS, "{\"prompts\": {\"q\": 1}}", RF_EDATA, "prompt \"q\" is not a string"},
         {RF_FILE_PROMPTS, "{\"default_prompt_name\": \"q\"}", RF_EDATA, "default_prompt_name: expected one of the"},
@@ -134,7 +145,13 @@ static void damage_is_named(void **state)
         rf_error why = {0};
         snprintf(inner, sizeof inner, "%s/p", folder);
         assert_int_equal(mkdir(inner, 0777), 0);
-        put(folder, RF_FILE_MODULES, whole);
+        char all[256];
+        const char *text = cases[i].text ? cases[i].text : "";
+        snprintf(all, sizeof all, modules, strstr(text, "features") ? "Dense" : "LayerNorm");
+        put(folder, RF_FILE_MODULES, strstr(text, "dimension") || strstr(text, "features") ? all : whole);
+        snprintf(all, sizeof all, "%s/q", folder);
+        assert_int_equal(mkdir(all, 0777), 0);
+        put(all, RF_FILE_CONFIG, "{}");
         if (cases[i].text && !strncmp(cases[i].name, "p/", 2)) put(inner, RF_FILE_CONFIG, cases[i].text);
         else if (cases[i].text) put(inner, RF_FILE_CONFIG, "{}");
         if (cases[i].text && strncmp(cases[i].name, "p/", 2)) put(folder, cases[i].name, cases[i].text);

@@ -22,8 +22,8 @@ import tempfile
 os.environ["HF_HUB_OFFLINE"] = "1"
 import torch  # noqa: E402
 from sentence_transformers import SentenceTransformer  # noqa: E402
-from sentence_transformers.base.modules import Normalize, Transformer  # noqa: E402
-from sentence_transformers.sentence_transformer.modules import Pooling  # noqa: E402
+from sentence_transformers.base.modules import Dense, Normalize, Transformer  # noqa: E402
+from sentence_transformers.sentence_transformer.modules import Dropout, LayerNorm, Pooling  # noqa: E402
 from transformers import BertConfig, BertModel, BertTokenizer, RoFormerConfig, RoFormerModel, RoFormerTokenizer  # noqa: E402
 
 WORDS = ("[PAD] [UNK] [CLS] [SEP] [MASK] the old city of river house king a new lives in big ##s ##ed . , ! e u "
@@ -57,15 +57,24 @@ def write_models(out):
     vocab.unlink()
 
 
-def saved(out, model, case, pooling="mean", unit=False, limit=None, **more):
+def randomized(*rest):
+    """Modules with random weights."""
+    with torch.no_grad():
+        for module in rest:
+            for p in module.parameters():
+                p.add_(torch.randn_like(p) * 0.3)
+    return rest
+
+
+def saved(out, model, case, pooling="mean", unit=False, limit=None, include_prompt=True, rest=(), **more):
     """The files that SentenceTransformer.save_pretrained writes."""
-    st = SentenceTransformer(modules=[Transformer(str(out / "models" / model), max_seq_length=limit), Pooling(8, pooling),
-                                      *([Normalize()] if unit else [])], device="cpu", **more)
+    st = SentenceTransformer(modules=[Transformer(str(out / "models" / model), max_seq_length=limit), Pooling(8, pooling, include_prompt),
+                                      *rest, *([Normalize()] if unit else [])], device="cpu", **more)
     to = out / "cases" / case
     with tempfile.TemporaryDirectory() as folder:
         st.save_pretrained(folder, create_model_card=False)
         own = json.loads((out / "models" / model / "tokenizer_config.json").read_text())
-        for file in sorted(pathlib.Path(folder).rglob("*.json")):
+        for file in sorted((*pathlib.Path(folder).rglob("*.json"), *pathlib.Path(folder).glob("*_*/*.safetensors"))):
             inner = file.relative_to(folder)
             if str(inner) in ("config.json", "tokenizer.json"):
                 continue
@@ -123,6 +132,19 @@ def main():
     for function in ("dot", "euclidean", "manhattan"):
         saved(out, "bert", function, similarity_fn_name=function)
     saved(out, "bert", "unit-dot", unit=True, similarity_fn_name="dot")
+    saved(out, "bert", "two", pooling=("max", "cls"), unit=True)
+    saved(out, "bert", "six", pooling=("lasttoken", "weightedmean", "mean_sqrt_len_tokens", "mean", "max", "cls"), truncate_dim=45)
+    asked = dict(prompts=prompts, default_prompt_name="query")
+    saved(out, "bert", "prompt-two", pooling=("mean", "lasttoken", "cls"), include_prompt=False, **asked)
+    saved(out, "bert", "prompt-weighted", pooling=("weightedmean", "mean_sqrt_len_tokens", "max"), include_prompt=False, unit=True, **asked)
+    saved(out, "bert", "prompt-long", include_prompt=False, limit=4, prompts={"long": "the old city of the river"}, default_prompt_name="long")
+    torch.manual_seed(59)
+    saved(out, "bert", "dense-two", pooling=("cls", "mean"), rest=randomized(Dense(16, 5), Dropout(0.5)), unit=True)
+    saved(out, "bert", "dense-residual", rest=randomized(Dense(8, 8, activation_function=torch.nn.ReLU(), use_residual=True),
+                                                         Dense(8, 3, bias=False, activation_function=torch.nn.Identity(), use_residual=True)))
+    saved(out, "bert", "layer-norm", rest=randomized(LayerNorm(8)), unit=True)
+    saved(out, "bert", "modules", pooling=("mean", "max"), truncate_dim=4,
+          rest=randomized(Normalize(), Dense(16, 6, activation_function=torch.nn.GELU()), LayerNorm(6), Normalize(), LayerNorm(6)))
     pooling = {"word_embedding_dimension": 8, "pooling_mode_cls_token": False, "pooling_mode_mean_tokens": True}
     older = {"modules.json": modules(2), "1_Pooling/config.json": pooling}
     by_hand(out, "bert", "older", older | {"sentence_bert_config.json": {"max_seq_length": 6, "do_lower_case": False}})
@@ -132,6 +154,9 @@ def main():
                                           "tokenizer_config.json": {"model_max_length": 8}})
     by_hand(out, "bert", "args", older | {"sentence_bert_config.json": {"max_seq_length": 9,
                                                                         "tokenizer_args": {"model_max_length": 7}}})
+    several = {"word_embedding_dimension": 8, "pooling_mode_lasttoken": True, "pooling_mode_mean_tokens": True, "pooling_mode_cls_token": True}
+    by_hand(out, "bert", "older-several", older | {"1_Pooling/config.json": several})
+    by_hand(out, "bert", "older-false", older | {"1_Pooling/config.json": {"word_embedding_dimension": 8, "pooling_mode_mean_tokens": False}})
     for case in sorted((out / "cases").iterdir()):
         measure(out, case)
 

@@ -374,9 +374,19 @@ typedef enum rf_pooling {
     RF_POOL_MAX,
     RF_POOL_LAST,
     RF_POOL_SQRT,                       /* mean_sqrt_len_tokens of sentence-transformers */
-    RF_POOL_WEIGHTED                    /* weightedmean of sentence-transformers */
+    RF_POOL_WEIGHTED,                   /* weightedmean of sentence-transformers */
+    RF_POOL_SEVERAL = 0x40000000        /* in the values that rf_pooling_join returns */
 } rf_pooling;
 rf_tensor *rf_pool(rf_graph *g, rf_tensor *x, const int32_t start[], int64_t B, rf_pooling how);
+
+/* Poolings whose vectors are concatenated, for rf_embed_options and rf_index_options.
+ *
+ *   join    the poolings of a, then those of b; RF_POOL_AUTO: more than seven
+ *   count   how many `p` has; 1: a value above
+ *   part    the i-th of them */
+rf_pooling rf_pooling_join(rf_pooling a, rf_pooling b);
+int rf_pooling_count(rf_pooling p);
+rf_pooling rf_pooling_part(rf_pooling p, int i);
 
 /* Normalizes the first `width` columns (0: all): y[n,:] = x[n,:width] / |x[n,:width]|, the Euclidean length.
  * x [N,C] -> [N,width]. RF_ENUMERIC names a row whose length is 0 or not finite. */

@@ -254,9 +254,8 @@ static rf_status prepare(job *j)
     if (cli_given(j->io->parsed, "normalize")) j->o.normalize = j->a->normalize;
     else if (j->a->tokens) j->o.normalize = 0;
     if (j->a->tokens && !cli_given(j->io->parsed, "dimensions")) j->o.dimensions = 0;
-    const int64_t width = j->a->tokens ? rf_model_config(rf_pipeline_model(j->model))->hidden_size
-                                       : rf_pipeline_width(j->model);
-    j->C = (size_t)(j->o.dimensions ? j->o.dimensions : width);
+    const int64_t width = j->o.dimensions ? j->o.dimensions : rf_model_config(rf_pipeline_model(j->model))->hidden_size;
+    j->C = (size_t)(j->a->tokens ? width : rf_embed_width(j->model, &j->o));
     return RF_OK;
 }
 

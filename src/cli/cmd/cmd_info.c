@@ -229,7 +229,9 @@ static rf_status describe_vectors(const cli_io *io, const char *folder, const rf
     if (status) return said ? RF_OK : rf_fail(why, status, "%s", unread.text);
     if (*s.pooling) {
         json_t *v = json_object(), *names = json_array();
-        cli_json_set(&v, "pooling", json_string(s.pooling));
+        char poolings[64];
+        if (rf_sentence_poolings(io->ctx, folder, poolings, sizeof poolings, why)) *poolings = 0;
+        cli_json_set(&v, "pooling", json_string(poolings));
         cli_json_set(&v, "normalize", json_boolean(s.normalize));
         if (s.max_length > c->max_position_embeddings && positions_end(c)) s.max_length = c->max_position_embeddings;
         if (s.max_length) cli_json_set(&v, "max_length", json_integer(s.max_length));

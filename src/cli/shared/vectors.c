@@ -31,7 +31,7 @@ static rf_status embed(cli_io *io, rf_pipeline *p, const rf_embed_options *given
     o.normalize = 1;
     o.cut_last = 0;
     const int64_t n = (int64_t)out->lines.n;
-    const int64_t width = out->width = o.dimensions ? o.dimensions : rf_pipeline_width(p);
+    const int64_t width = out->width = rf_embed_width(p, &o);
     const char *const *text = cli_window_texts(&out->lines);
     if (!(out->v = calloc(n ? (size_t)n : 1, (size_t)width * sizeof *v)))
         return rf_fail(&io->why, RF_ENOMEM, "out of memory: %lld vectors", (long long)n);

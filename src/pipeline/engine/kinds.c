@@ -44,7 +44,7 @@ static rf_status make_result(const rf_engine *e, rf_engine_job *j, int64_t colum
 
 rf_status rf__jobs_store_vectors(const rf_engine *e, rf_engine_job *list, const float *vectors, rf_error *why)
 {
-    const int64_t D = rf__embed_width(e->pipeline, &list->o);
+    const int64_t D = rf_embed_width(e->pipeline, &list->o);
     for (rf_engine_job *j = list; j; j = j->peer) {
         const size_t floats = (size_t)(j->window.n * D);
         if (make_result(e, j, D, why)) return why->code;
@@ -59,7 +59,7 @@ static bool same_options(const rf_engine_job *x, const rf_engine_job *y)
     const rf_embed_options *a = &x->o, *b = &y->o;
     return a->pooling == b->pooling && a->normalize == b->normalize && a->dimensions == b->dimensions &&
            a->cut_last == b->cut_last && a->batch_tokens == b->batch_tokens && a->layer_norm == b->layer_norm &&
-           a->skip_special_tokens == b->skip_special_tokens;
+           a->skip_special_tokens == b->skip_special_tokens && a->prompt_tokens == b->prompt_tokens;
 }
 
 static rf_status compute_vectors(rf_engine *e, rf_error *why)

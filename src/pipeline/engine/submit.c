@@ -175,6 +175,7 @@ rf_status rf_engine_embed_ids(rf_engine *e, const int32_t id[], const int64_t st
     if (status) return status;
     status = rf_embed_resolve(e->pipeline, options, &j->o, why);
     j->o.prompt = NULL;
+    j->o.prompt_tokens = 0;
     if (!status && n) status = check_ids(j, id, start, n, why);
     if (!status) status = copy_ids(j, id, start, n, why);
     if (!status) return submit(e, j, out, why);

@@ -38,7 +38,7 @@ end
 expect 3 'head' "$program" fill-mask -m model 'Call me'
 expect 3 'expected a family with a language-model head, got EmbeddingGemma' "$program" pretrain --text texts.txt --model model -o more --max_steps 2
 printf 'text\tpair\tscore\nthe red house\tthe house\t1\nan old river\ta sea\t0\n' > pairs.tsv
-expect 3 'expected no Dense module, got 2: training them is not supported' "$program" finetune --task embed --train pairs.tsv -m model -o tuned --max_steps 2
+expect 3 'expected no module between Pooling and Normalize, got Dense; training' "$program" finetune --task embed --train pairs.tsv -m model -o tuned --max_steps 2
 
 right=model refusing='embed -m broken -o broken.npy texts.txt'
 refused 2_Dense/config.json 's/"in_features": 24/"in_features": 25/' '2_Dense/config.json: in_features: expected 24, the width of the model.s vectors, got 25'
@@ -46,8 +46,9 @@ refused 3_Dense/config.json 's/"in_features": 40/"in_features": 41/' '3_Dense/co
 refused 3_Dense/config.json 's/"out_features": 20/"out_features": 21/' '3_Dense: linear.weight: expected a tensor of 21 rows of 40 columns as config.json says, got another shape'
 refused 2_Dense/config.json 's/"bias": false/"bias": true/' '2_Dense: linear.bias: expected a tensor of 40 rows of 1 columns as config.json says, got none'
 refused 2_Dense/config.json 's/linear.Identity/activation.Mish/' 'activation_function: expected Identity, Tanh, ReLU, GELU or SiLU of torch.nn, got torch.nn.modules.activation.Mish'
-refused 2_Dense/config.json 's/"bias": false/"bias": false, "use_residual": true/' 'use_residual: expected false, got true'
-refused modules.json 's/dense.Dense/layer_norm.LayerNorm/' 'module 2: expected Dense, Normalize, or none, got LayerNorm'
+refused 2_Dense/config.json 's/"bias": false/"bias": false, "use_residual": true/' '2_Dense: residual.weight: expected a tensor of 40 rows of 24 columns'
+refused modules.json 's/dense.Dense/layer_norm.LayerNorm/' '2_Dense/config.json: unknown key in_features; did you mean dimension'
+refused modules.json 's/dense.Dense/lstm.LSTM/' 'modules.json: expected Dense, LayerNorm, Normalize or Dropout after Pooling, got LSTM'
 refused config.json 's/"sliding_window": 8/"sliding_window": 0/' 'sliding_window: expected .*, got 0'
 refused config.json 's/"sliding_window": 8/"sliding_window": 1/' 'sliding_window: expected .*, got 1'
 refused config.json '0,/"sliding_attention",/s///' 'layer_types: expected num_hidden_layers, 4, entries, got 3'

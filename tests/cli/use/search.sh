@@ -75,7 +75,10 @@ cmp -s out found && fail "the lines' prompt is the query's"
 expect 2 'query: prompt_name: expected one of the folder.s prompts .query, line., got "no"' "$program" rank -m named --query-prompt-name no a full
 expect 2 'query: prompt, prompt_name: expected one of them, got both' "$program" rank -m named --query-prompt-name query --query-prompt a a full
 printf '{"word_embedding_dimension": %s, "pooling_mode_mean_tokens": true, "include_prompt": false}' "$width" > named/1_Pooling/config.json
-expect 3 'include_prompt: expected true, got false' "$program" rank -m named --prompt '' --query-prompt 'of ' river full
+expect 0 '' "$program" rank -m named --prompt '' --query-prompt 'of ' --top-k 1 river full; cp out left
+sed -i 's/"include_prompt": false/"include_prompt": true/' named/1_Pooling/config.json
+expect 0 '' "$program" rank -m named --prompt '' --query-prompt 'of ' --top-k 1 river full
+cmp -s out left && fail "the prompt's tokens were pooled"
 "$program" index -q -m model --dtype int8 -o small.index full
 expect 0 '' "$program" search -m model --top-k 1 small.index 'of the river'
 [ "$(cut -f 1,2 out)" = "1.0000	2" ] || fail "a query's vector is not made as the index's were: $(cat out)"

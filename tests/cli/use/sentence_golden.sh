@@ -44,7 +44,24 @@ for case in "$golden"/cases/*; do
         close "$case/similarity.txt" got 6e-5 "$name: similarity"
     fi
 done
-[ $cases -ge 20 ] || fail "$cases cases"
+[ $cases -ge 35 ] || fail "$cases cases"
+
+# Several poolings, a prompt that is not pooled, modules: every command computes the same vectors; tasks refuse them.
+head -1 "$golden/texts.txt" > first.txt
+for name in two prompt-two modules; do
+    rm -rf m made.index && cp -r "$golden/models/bert" m && cp -r "$golden/cases/$name/." m && chmod -R u+w m
+    "$program" rank -q -m m --top-k 0 "$(cat first.txt)" "$golden/texts.txt" > ranks || fail "$name: rank"
+    "$program" index -q -m m -o made.index "$golden/texts.txt" || fail "$name: index"
+    "$program" search -q -m m --top-k 5 made.index "$(cat first.txt)" > found || fail "$name: search"
+    cut -f 1,2 ranks > a && cut -f 1,2 found > b && same a b "$name: rank and search"
+    printf 'text\tpair\tscore\nthe old city\tthe city\t1\nriver\thouse\t0\n' > pairs.tsv
+    expect 3 'embed, similarity and search compute them' "$program" evaluate -m m --task embed --dev pairs.tsv
+    expect 3 'training computes one pooling alone|include_prompt: expected true' "$program" finetune --task embed --model m --train pairs.tsv --max_steps 1 -o run
+done
+"$program" info -m m --json | grep -q '"pooling": "mean+max"' || fail "info: poolings"
+expect 2 'pooling: expected vectors of 16 components, which the folder.s modules take, got cls with 8' "$program" embed -m m --pooling cls -o v.npy first.txt
+rm -rf m && cp -r "$golden/models/bert" m && cp -r "$golden/cases/prompt-two/." m && chmod -R u+w m
+rm -rf other.index && "$program" index -q -m m --prompt 'query : ' -o other.index "$golden/texts.txt" && grep -q '"include_prompt": false' other.index/index.json || fail "index: include_prompt"
 
 # A name that is no string; a causal model without a pooling, of which sentence-transformers takes the last token.
 printf '{"similarity_fn_name": 3}\n' > m/config_sentence_transformers.json

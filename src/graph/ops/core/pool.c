@@ -77,7 +77,8 @@ static void pool_back(void *arg, int64_t b, int worker)
     const float *dy = a->x + b * C;
     memset(dx, 0, (size_t)((last - first) * C) * sizeof *dx);
     switch (a->s->how) {
-    case RF_POOL_AUTO: break;                                           /* rf_pool refuses it */
+    case RF_POOL_AUTO:
+    case RF_POOL_SEVERAL: break;                                        /* rf_pool refuses them */
     case RF_POOL_CLS: memcpy(dx, dy, (size_t)C * sizeof *dx); break;
     case RF_POOL_LAST: memcpy(dx + (last - 1 - first) * C, dy, (size_t)C * sizeof *dx); break;
     case RF_POOL_MEAN:
@@ -116,4 +117,34 @@ rf_tensor *rf_pool(rf_graph *g, rf_tensor *x, const int32_t start[], int64_t B, 
     if (g->error.code) return &g->nil.t;
     rf__parallel(g->ctx, B, pool, &(struct pass){g->k, &s, y->f32, x->f32, C});
     return track ? rf__record(g, RF_OP(pool), y, RF_IN(x), &s, sizeof s) : y;
+}
+
+/* ---- several ----------------------------------------------------------------------------------------------------- */
+
+/* Part i is one less than bits 4 i to 4 i + 3 of RF_POOL_SEVERAL | bits. */
+enum { BITS = 4, MOST = 7 };
+
+int rf_pooling_count(rf_pooling p)
+{
+    int n = 0;
+    if (p < RF_POOL_SEVERAL) return 1;
+    while (n < MOST && ((int)p >> (BITS * n) & 15)) n++;
+    return n;
+}
+
+rf_pooling rf_pooling_part(rf_pooling p, int i)
+{
+    return p < RF_POOL_SEVERAL ? p : (rf_pooling)(((int)p >> (BITS * i) & 15) - 1);
+}
+
+rf_pooling rf_pooling_join(rf_pooling a, rf_pooling b)
+{
+    const int n = rf_pooling_count(a), m = rf_pooling_count(b);
+    int bits = 0;
+    if (n + m > MOST) return RF_POOL_AUTO;
+    for (int i = 0; i < n + m; i++) {
+        const rf_pooling one = i < n ? rf_pooling_part(a, i) : rf_pooling_part(b, i - n);
+        bits |= ((int)one + 1) << BITS * i;
+    }
+    return (rf_pooling)((int)RF_POOL_SEVERAL | bits);
 }
