@@ -91,6 +91,7 @@ static rfk_attention attention_of(const work *w, int64_t b, int64_t h, bool more
     return (rfk_attention){.q = q, .k = q + C, .v = q + 2 * C, .q_stride = 3 * C, .k_stride = 3 * C, .v_stride = 3 * C,
                            .queries = T, .keys = T, .width = w->width, .scale = 1 / sqrtf((float)w->width),
                            .cos = w->cos, .sin = w->sin, .q_row = w->row, .k_row = w->row, .rotary = w->width / 2 * 2,
+                           .layout = RF_ROPE_PAIRS,
                            .drop = w->drop, .key = {1, 2}, .stream = (uint64_t)(b * HEADS + h), .causal = w->causal,
                            .out = w->out + at * C + h * w->width, .out_stride = C,
                            .lse = w->lse + h * w->start[w->p->sequences] + at,

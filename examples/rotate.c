@@ -57,6 +57,7 @@ int main(void)
                                 .cos = rf_rope_cos(rope),
                                 .sin = rf_rope_sin(rope),
                                 .rotary = D,
+                                .layout = rf_rope_spec_of(rope)->layout,
                                 .q_row = position,
                                 .k_row = position};
     for (int32_t first = 0; first <= 1000; first += 1000) {

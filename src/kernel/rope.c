@@ -63,7 +63,8 @@ static rf_status make(const rf_ctx *ctx, const rf_rope_spec *spec, filling f, in
     if (!(spec->base > 0) || !isfinite(spec->base))
         return rf_fail(why, RF_EARG, "rope: base: expected a finite number above 0, got %g", spec->base);
     if (spec->layout != RF_ROPE_PAIRS && spec->layout != RF_ROPE_HALVES)
-        return rf_fail(why, RF_EARG, "rope: layout: expected pairs or halves, got %d", (int)spec->layout);
+        return rf_fail(why, RF_EARG, "rope: layout: expected RF_ROPE_PAIRS or RF_ROPE_HALVES, got %d",
+                       (int)spec->layout);
 
     const size_t half = (size_t)spec->rotary / 2, head = padded(sizeof(rf_rope));
     size_t angles = 0, table = 0, total = 0;

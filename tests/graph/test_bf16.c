@@ -242,6 +242,7 @@ static void attention_of_rounded_numbers(void **state)
                                              .q_row = row + s,
                                              .k_row = row + s,
                                              .rotary = D,
+                                             .layout = RF_ROPE_PAIRS,
                                              .out = expected + s * C + h * D,
                                              .out_stride = C};
                     k->attention_bf16(&p, 0, n, t_bytes(rfk_attention_scratch(&p)));

@@ -53,7 +53,7 @@ static inline problem make(shape s)
               .keys = s.keys,
               .width = D,
               .scale = (float)(1 / sqrt((double)D)),
-              .layout = s.layout,
+              .layout = s.layout ? s.layout : RF_ROPE_PAIRS,
               .rotate_value = s.rotate_value,
               .causal = s.causal,
               .prefix = s.prefix,

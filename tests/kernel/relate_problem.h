@@ -100,7 +100,7 @@ static inline void make(problem *p, shape s)
         float *const c = t_floats(most), *const i = t_floats(most);
         int32_t *const row = t_bytes((size_t)most * sizeof *row);
         for (int64_t m = 0; m < most; m++) c[m] = cosf((float)m), i[m] = sinf((float)m), row[m] = (int32_t)m;
-        p->a.cos = c, p->a.sin = i, p->a.q_row = p->a.k_row = row, p->a.rotary = 2;
+        p->a.cos = c, p->a.sin = i, p->a.q_row = p->a.k_row = row, p->a.rotary = 2, p->a.layout = RF_ROPE_PAIRS;
     }
     p->scratch = t_bytes(rfk_attention_scratch(&p->a));
     p->back_scratch = t_bytes(rfk_attention_back_scratch(&p->a));

@@ -74,6 +74,7 @@ static void problems_that_are_none(void **state)
     refused(ctx, WITH(width = 0), RF_ESHAPE, "of width 0");
     refused(ctx, WITH(rotary = 3), RF_ESHAPE, "attention: rotary: expected an even number from 2 to width 8, got 3");
     refused(ctx, WITH(rotary = 10), RF_ESHAPE, "attention: rotary: expected");
+    refused(ctx, WITH(layout = 0), RF_EARG, "attention: layout: expected RF_ROPE_PAIRS or RF_ROPE_HALVES, that of");
     refused(ctx, WITH(sin = NULL), RF_EARG, "attention: rotation: expected");
     refused(ctx, WITH(q_row = NULL), RF_EARG, "attention: rotation: expected");
     refused(ctx, WITH(drop = 1), RF_EARG, "attention: drop: expected");

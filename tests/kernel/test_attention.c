@@ -265,7 +265,7 @@ static void dropout_is_a_function_of_the_index(void **state)
 static void values_may_be_rotated(void **state)
 {
     (void)state;
-    for (int layout = 0; layout < 2; layout++) {
+    for (int layout = RF_ROPE_PAIRS; layout <= RF_ROPE_HALVES; layout++) {
         one((shape){.queries = 100, .width = 64, .rotary = 64, .rotate_value = 1, .layout = (rf_rope_layout)layout});
         one((shape){.queries = 100,
                     .width = 37,

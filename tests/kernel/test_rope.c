@@ -41,7 +41,7 @@ static void every_rung_rotates_as_printed(void **state)
                                         {130, 2}, {65, 64}, {17, 6},  {256, 256}, {192, 162}, {7, 4}};
     for (size_t w = 0; w < RF_COUNT(widths); w++)
         for (int64_t heads = 0; heads <= 12; heads += 3)
-            for (int layout = 0; layout < 2; layout++) {
+            for (int layout = RF_ROPE_PAIRS; layout <= RF_ROPE_HALVES; layout++) {
                 const int64_t d = widths[w][0], r = widths[w][1], n = heads * d;
                 const float *x = t_uniform(n, -1, 1), *angle = t_uniform(r / 2, -100, 100);
                 float *c = t_floats(r / 2), *s = t_floats(r / 2);
@@ -80,7 +80,7 @@ static void length_is_kept_and_back_is_back(void **state)
 {
     (void)state;
     const int64_t H = 12, d = 64, n = H * d;
-    for (int layout = 0; layout < 2; layout++) {
+    for (int layout = RF_ROPE_PAIRS; layout <= RF_ROPE_HALVES; layout++) {
         rf_ctx *ctx = t_ctx(1, NULL);
         rf_rope *rope = angles(ctx, d, (rf_rope_layout)layout, 2000);
         const float *x = t_normal(n);
@@ -332,8 +332,12 @@ static void errors_name_their_cause(void **state)
     REFUSED(RF_EARG, "above 0, got inf", rf_rope_new(ctx, &(rf_rope_spec){4, (double)INFINITY, 0}, 8, &none, &why));
     REFUSED(RF_EARG, "base: expected", rf_rope_new(ctx, &(rf_rope_spec){4, (double)NAN, 0}, 8, &none, &why));
     REFUSED(RF_EARG, "layout", rf_rope_new(ctx, &(rf_rope_spec){4, 1e4, (rf_rope_layout)7}, 8, &none, &why));
-    REFUSED(RF_ENOMEM, "rope tables", rf_rope_new(ctx, &(rf_rope_spec){64, 1e4, 0}, INT64_MAX, &none, &why));
-    REFUSED(RF_ENOMEM, "rope tables", rf_rope_new(ctx, &(rf_rope_spec){INT64_MAX - 1, 1e4, 0}, 3, &none, &why));
+    REFUSED(RF_EARG, "layout: expected RF_ROPE_PAIRS or RF_ROPE_HALVES, got 0",
+            rf_rope_new(ctx, &(rf_rope_spec){.rotary = 4, .base = 1e4}, 8, &none, &why));
+    REFUSED(RF_ENOMEM, "rope tables",
+            rf_rope_new(ctx, &(rf_rope_spec){64, 1e4, RF_ROPE_PAIRS}, INT64_MAX, &none, &why));
+    REFUSED(RF_ENOMEM, "rope tables",
+            rf_rope_new(ctx, &(rf_rope_spec){INT64_MAX - 1, 1e4, RF_ROPE_PAIRS}, 3, &none, &why));
 
     rf_rope *rope = angles(ctx, 64, RF_ROPE_PAIRS, 8);
     float *x = t_uniform(9 * 64, -1, 1);
@@ -361,10 +365,10 @@ static void memory_may_run_out(void **state)
     rf_error why = {0};
     const long live = memory.live;
     memory.fail = memory.calls + 1;
-    assert_int_equal(rf_rope_new(ctx, &(rf_rope_spec){64, 1e4, 0}, 8, &rope, &why), RF_ENOMEM);
+    assert_int_equal(rf_rope_new(ctx, &(rf_rope_spec){64, 1e4, RF_ROPE_PAIRS}, 8, &rope, &why), RF_ENOMEM);
     assert_null(rope);
     memory.fail = 0;
-    assert_int_equal(rf_rope_new(ctx, &(rf_rope_spec){64, 1e4, 0}, 8, &rope, &why), RF_OK);
+    assert_int_equal(rf_rope_new(ctx, &(rf_rope_spec){64, 1e4, RF_ROPE_PAIRS}, 8, &rope, &why), RF_OK);
     rf_rope_free(rope);
     assert_int_equal(memory.live, live);
     rf_ctx_free(ctx);

@@ -30,7 +30,8 @@ extern "C" {
  *              caller can reuse for further calls
  *   cost       4 queries keys width operations, without masks. Scratch memory is proportional to the keys, not to
  *              queries x keys
- *   RF_EARG    a required pointer is NULL; drop is outside [0,1); another type; clip is negative
+ *   RF_EARG    a required pointer is NULL; drop is outside [0,1); another type; clip is negative; a rotation without a
+ *              layout
  *   RF_ESHAPE  a negative number of rows; width below 1; a stride smaller than its row; rotary is odd, below 2 or wider
  *              than a row
  *   RF_ENOMEM  out of memory

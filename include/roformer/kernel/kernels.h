@@ -26,9 +26,11 @@
 extern "C" {
 #endif
 
-/* Which two columns of a head form a rotation plane. */
+/* Which two columns of a head form a rotation plane. 0 is no layout: a struct in which it was left out is refused,
+ * because a table rotates other columns in the other layout without any other sign. rf_rope_spec_of gives that of a
+ * table. */
 typedef enum rf_rope_layout {
-    RF_ROPE_PAIRS,      /* (x0,x1) (x2,x3) ...            the paper; RoFormer checkpoints */
+    RF_ROPE_PAIRS = 1,  /* (x0,x1) (x2,x3) ...            the paper; RoFormer checkpoints */
     RF_ROPE_HALVES      /* (x0,x[r/2]) (x1,x[r/2+1]) ...  GPT-NeoX and LLaMA checkpoints */
 } rf_rope_layout;
 
@@ -67,9 +69,9 @@ typedef struct rfk_pages {
 /* Attention for one head of one sequence, softmax(scale R q (R k)^T) v. The matrix of scores is never stored.
  *
  *   q, k, v     row t is at q + t * q_stride; q has `queries` rows, k and v have `keys` rows, each of `width` columns
- *   cos, sin    [*, rotary / 2] tables of the rotation, or NULL for none. Row q_row[t] rotates query t, row k_row[s]
- *               rotates key s. q and k are passed unrotated; the kernel rotates them while packing. k_row NULL: k and v
- *               are already rotated
+ *   cos, sin    [*, rotary / 2] tables of the rotation in `layout`, or NULL for none. Row q_row[t] rotates query t, row
+ *               k_row[s] rotates key s. q and k are passed unrotated; the kernel rotates them while packing. k_row
+ *               NULL: k and v are already rotated
  *   mask        query t attends to key s if and only if
  *                   (!causal || s <= t + offset || s < prefix)  and  (!window || |s - (t + offset)| <= window)
  *               with offset = keys - queries. A query without any key gives a row of zeros and lse = -inf. Values of

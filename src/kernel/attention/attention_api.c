@@ -40,6 +40,9 @@ static rf_status check_rotation(const rfk_attention *a, rf_error *why)
     if (!a->cos && !a->sin) return RF_OK;
     if (!a->cos || !a->sin || (!a->q_row && a->queries))
         return rf_fail(why, RF_EARG, "attention: rotation: expected cos, sin and q_row, got NULL for one of them");
+    if (a->layout != RF_ROPE_PAIRS && a->layout != RF_ROPE_HALVES)
+        return rf_fail(why, RF_EARG, "attention: layout: expected RF_ROPE_PAIRS or RF_ROPE_HALVES, that of the table, "
+                       "got %d", (int)a->layout);
     if (a->rotary < 2 || a->rotary % 2 || a->rotary > a->width)
         return rf_fail(why, RF_ESHAPE, "attention: rotary: expected an even number from 2 to width %lld, got %lld",
                        (long long)a->width, (long long)a->rotary);
