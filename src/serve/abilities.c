@@ -19,8 +19,8 @@ bool srv_generates(const srv_model *m) { return srv_model_head(m) == RF_HEAD_MLM
 
 bool srv_compares(const srv_model *m) { return !m->no_vectors.code; }
 static bool searches(const srv_model *m) { return m->index != NULL; }
-static bool reranks(const srv_model *m) { return srv_labels_texts(m) && rf_engine_labels(m->engine)->n == 1; }
-static bool classifies(const srv_model *m) { return srv_labels_texts(m) && !reranks(m); }
+bool srv_reranks(const srv_model *m) { return srv_labels_texts(m) && rf_engine_labels(m->engine)->n == 1; }
+static bool classifies(const srv_model *m) { return srv_labels_texts(m) && !srv_reranks(m); }
 static bool tags(const srv_model *m) { return srv_model_head(m) == RF_HEAD_TOKEN; }
 static bool answers(const srv_model *m) { return srv_model_head(m) == RF_HEAD_SPAN; }
 bool srv_translates(const srv_model *m) { return srv_model_head(m) == RF_HEAD_SEQ2SEQ; }
@@ -42,8 +42,9 @@ static const struct {
     const char *name;
     bool (*is)(const srv_model *m);
 } rows[SRV_ABILITIES] = {
-    {"fill-mask", srv_fills_masks}, {"similarity", srv_compares}, {"search", searches},   {"rerank", reranks},
+    {"fill-mask", srv_fills_masks}, {"similarity", srv_compares}, {"search", searches},   {"rerank", srv_reranks},
     {"classify", classifies},   {"tags", tags},           {"answers", answers},   {"translate", srv_translates},
+    {.name = "embed", .is = srv_compares},
     {"generate", srv_generates},    {"tokenize", tokenizes},  {"attention", srv_attends}, {"positions", rotates},
 };
 

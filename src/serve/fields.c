@@ -252,7 +252,7 @@ static json_t *form_text(char *text, size_t size)
     return memchr(text, 0, n) ? NULL : json_stringn(text, n);
 }
 
-/* application/x-www-form-urlencoded, as LibreTranslate's clients send it. NULL: not UTF-8, or no memory. An empty body
+/* application/x-www-form-urlencoded, as LibreTranslate's clients send it. NULL: not UTF-8, a name twice, or no memory. An empty body
  * may be NULL. */
 static json_t *parse_form(char *body, size_t size)
 {
@@ -264,8 +264,8 @@ static json_t *parse_form(char *body, size_t size)
         if (!value) value = stop;
         json_t *name = form_text(at, (size_t)(value - at));
         json_t *text = value < stop ? form_text(value + 1, (size_t)(stop - value - 1)) : json_string("");
-        if (name) rf__json_set(&in, json_string_value(name), text);
-        else {
+        if (name && !json_object_get(in, json_string_value(name))) rf__json_set(&in, json_string_value(name), text);
+        else { /* not UTF-8, or twice */
             json_decref(text);
             json_decref(in);
             in = NULL;
@@ -307,7 +307,7 @@ bool srv_read_body(srv_request *r)
     r->form = r->form && !is_object(r);
     if (!r->form) r->in = rf__json_parse(r->body ? r->body : "", r->size, 0, "body", &why);
     else if (!(r->in = parse_form(r->body, r->size)))
-        rf_fail(&why, RF_EDATA, "body: expected a form of UTF-8 texts, got something else");
+        rf_fail(&why, RF_EDATA, "body: expected a form of UTF-8 texts, each name once, got something else");
     if (!r->in) {
         if (why.code == RF_ENOMEM) srv_fail(r, &why);
         else srv_error(r, 400, "Validation", "%s", why.text);
@@ -316,6 +316,10 @@ bool srv_read_body(srv_request *r)
     free(r->body);
     r->body = NULL;
     r->size = r->capacity = 0;
+    const char *key = srv_string(r->in, "api_key");
+    if (r->key_in_body && !(key && srv_key_matches(r->s, key)))
+        return srv_error(r, 401, "Unauthorized", "expected a valid API key as `api_key`, or as the header "
+                         "\"Authorization: Bearer KEY\""), false;
     if (srv_dialect_is_strict(r->dialect) && !check_names(r, "body", r->in, r->route->field)) return false;
     if (r->route->field->kind != SRV_ANY) drop_unknown(r->in, r->route->field);
     return srv_check(r, r->in, r->route->field);
@@ -398,6 +402,11 @@ bool srv_check_count(srv_request *r, const char *name, size_t n)
 
 bool srv_read_texts(srv_request *r, const json_t *list, const char *name, srv_texts *out)
 {
+    return srv_read_some_texts(r, list, name, false, out);
+}
+
+bool srv_read_some_texts(srv_request *r, const json_t *list, const char *name, bool empty, srv_texts *out)
+{
     const bool one = json_is_string(list);
     const size_t n = one ? 1 : json_array_size(list);
     *out = (srv_texts){.one = one, .n = (int64_t)n};
@@ -409,7 +418,7 @@ bool srv_read_texts(srv_request *r, const json_t *list, const char *name, srv_te
         const json_t *v = text_of(one ? list : json_array_get(list, i));
         out->text[i] = json_string_value(v);
         out->bytes[i] = json_string_length(v);
-        if (!out->bytes[i]) return srv_error(r, 400, "Empty", "`%s` cannot be empty", name), false;
+        if (!out->bytes[i] && !empty) return srv_error(r, 400, "Empty", "`%s` cannot be empty", name), false;
         r->characters += srv_length(out->text[i], out->bytes[i]);
     }
     return true;

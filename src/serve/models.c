@@ -226,12 +226,19 @@ static void *load_models(void *user)
     }
 }
 
-void srv_reload(srv_server *s)
+static void wake_loader(srv_server *s)
 {
     pthread_mutex_lock(&s->load_lock);
     s->reload = true;
     pthread_cond_signal(&s->load_more);
     pthread_mutex_unlock(&s->load_lock);
+}
+
+void srv_reload(srv_server *s)
+{
+    rf_error why = {0};
+    if (srv_keys_read(s, &why)) srv_note(s, "%s; the API keys read before are used", why.text);
+    wake_loader(s);
 }
 
 rf_status srv_models_start(srv_server *s, rf_error *why)
@@ -247,7 +254,7 @@ rf_status srv_models_start(srv_server *s, rf_error *why)
 void srv_models_stop(srv_server *s)
 {
     atomic_store(&s->closing, true);
-    srv_reload(s);
+    wake_loader(s);
     if (s->loading) pthread_join(s->loader, NULL);
     for (int i = 0; s->slot && i < s->o.models; i++)
         if (s->slot[i].model) srv_model_release(s->slot[i].model);

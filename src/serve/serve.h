@@ -58,9 +58,10 @@ typedef struct srv_options {
     int port;                /* 0: any free one (srv_port)                                                         */
     const char *unix_path;   /* path of a Unix socket instead of host and port, or NULL                            */
     int inherited;           /* a listening socket that the caller has already opened, or -1                       */
-    const char *key_file;    /* one API key in each line, or NULL: none is needed                                  */
+    const char *key_file;    /* one API key in each line, or NULL                                                  */
+    const char *key;         /* one more, or NULL; without any, none is needed                                     */
     const char *cors_origin; /* of Access-Control-Allow-Origin, or NULL                                            */
-    const char *const *allowed_host; /* [allowed_hosts] names in the header Host besides those of this machine; *: all */
+    const char *const *allowed_host; /* [allowed_hosts] names in the header Host besides this machine's; *: all    */
     int allowed_hosts;
     bool auto_truncate;      /* default of a request's "truncate"                                                  */
     srv_limits limits;
@@ -79,7 +80,8 @@ typedef struct srv_options {
 rf_status srv_open(const srv_options *options, srv_server **out, rf_error *why);
 int srv_port(const srv_server *s); /* 0: a Unix socket */
 
-/* Loads all models again. Each old model answers until its successor has been opened and has computed a vector. */
+/* Reads the API keys and loads all models again. Each old model answers until its successor has been opened and has
+ * computed a vector. */
 void srv_reload(srv_server *s);
 
 /* 1: all models are loaded. -1: one of them cannot be loaded, and the server cannot answer; `why` has the reason. */

@@ -26,7 +26,8 @@ static rf_status check(const srv_options *o, rf_error *why)
         bool found = false;
         for (int j = 0; j < o->models; j++) found |= !strcmp(o->alias[i].model, o->model[j].name);
         if (!found)
-            return rf_fail(why, RF_EARG, "--model-alias %s=%s: expected the name of a model that is served (-m), got another",
+            return rf_fail(why, RF_EARG,
+                           "--model-alias %s=%s: expected the name of a model that is served (-m), got another",
                            o->alias[i].name, o->alias[i].model);
     }
     return RF_OK;
@@ -44,6 +45,7 @@ static void init(srv_server *s, const srv_options *o)
     pthread_mutex_init(&s->load_lock, NULL);
     pthread_cond_init(&s->load_more, NULL);
     pthread_mutex_init(&s->log_lock, NULL);
+    pthread_mutex_init(&s->key_lock, NULL);
     srv_metrics_init(&s->metrics);
 }
 
@@ -140,6 +142,7 @@ void srv_close(srv_server *s)
     pthread_mutex_destroy(&s->load_lock);
     pthread_cond_destroy(&s->load_more);
     pthread_mutex_destroy(&s->log_lock);
+    pthread_mutex_destroy(&s->key_lock);
     srv_metrics_free(&s->metrics);
     free(s->key);
     free(s);

@@ -113,6 +113,7 @@ struct srv_request {
     bool shared;           /* the job also computes other requests, so it is not canceled                */
     int64_t swallowed;     /* bytes of the body that came                                                */
     bool form;             /* the body is a form, not JSON                                               */
+    bool key_in_body;      /* the API key is member "api_key" of the body                                 */
     bool html;             /* the client accepts text/html: a browser                                    */
     bool counted;          /* in srv_server.active                                                       */
     int64_t permits, held; /* inputs; those that count as waiting or computed                            */
@@ -291,13 +292,14 @@ const char *srv_model_kind(const srv_model *m); /* "a masked language model" */
 /* abilities.c: the head with which a model answers, RF_HEAD_EMBED for an encoder without one; what follows from it. */
 rf_head srv_model_head(const srv_model *m);
 bool srv_labels_texts(const srv_model *m);
+bool srv_reranks(const srv_model *m);
 bool srv_fills_masks(const srv_model *m);
 bool srv_generates(const srv_model *m);
 bool srv_compares(const srv_model *m);
 bool srv_translates(const srv_model *m);
 bool srv_attends(const srv_model *m); /* a single stack whose attention has weights for all pairs of tokens */
 /* Whether a model has ability i, and its name in /v1/models. */
-enum { SRV_ABILITIES = 12 };
+enum { SRV_ABILITIES = 13 };
 const char *srv_ability_name(int i);
 bool srv_model_can(const srv_model *m, int i);
 const char *srv_dtype(rf_type type);                    /* "float32" */
@@ -325,8 +327,10 @@ struct srv_server {
     pthread_cond_t load_more;
     srv_metrics metrics;
     pthread_mutex_t log_lock;
-    char (*key)[128]; /* [keys]                                                                     */
+    pthread_mutex_t key_lock; /* of `key` and `keys`                                                        */
+    char (*key)[128];         /* [keys]                                                                     */
     int keys;
+    bool needs_key;
 };
 
 /* http.c: MHD's part. listen: opens the socket; start: answers; resume: a request has its answer, or more of it. */
@@ -345,9 +349,9 @@ void srv_metrics_accept(const srv_request *r, int64_t inputs);
 void srv_metrics_count(srv_server *s, const srv_request *r);
 void srv_metrics_write(srv_server *s, srv_text *out);
 
-/* keys.c */
+/* keys.c: read: replaces the keys; after an error, the old ones stay. matches: blanks around a key do not count. */
 rf_status srv_keys_read(srv_server *s, rf_error *why);
-bool srv_key_matches(const srv_server *s, const char *key);
+bool srv_key_matches(srv_server *s, const char *key);
 
 /* origin.c: whether a request may come from the web page of another site, by its headers (NULL: missing). false: `why`
  * has the reason. */

@@ -295,6 +295,8 @@ static void set_options(job *j)
     o->port = (int)a->port;
     o->unix_path = a->unix_path;
     o->key_file = a->key_file;
+    o->key = getenv("ROFORMER_API_KEY");
+    if (o->key && !*o->key) o->key = NULL;
     o->cors_origin = a->cors;
     o->allowed_host = a->hosts.item;
     o->allowed_hosts = a->hosts.n;
@@ -409,7 +411,8 @@ static const cli_option options[] = {
     {"port", 'p', CLI_INT, A(port), "N", "8080", 0, 65535, "ROFORMER_PORT", "port to listen on; 0: any free one", NULL},
     {"unix", 0, CLI_FILE, A(unix_path), "FILE", NULL, 0, 0, NULL, "listen on a Unix socket instead", NULL},
     {"api-key-file", 0, CLI_FILE, A(key_file), "FILE", NULL, 0, 0, "ROFORMER_API_KEY_FILE",
-     "require one of the API keys in FILE, one in each line", NULL},
+     "require one of the API keys in FILE, one in each line; SIGHUP reads it again; the environment variable "
+     "ROFORMER_API_KEY is one more key", NULL},
     {"cors-allow-origin", 0, CLI_TEXT, A(cors), "ORIGIN", NULL, 0, 0, NULL,
      "allow web pages of ORIGIN (or *) to send requests", NULL},
     {"allowed-host", 0, CLI_EACH, A(hosts), "NAME", NULL, 0, 0, NULL,

@@ -14,6 +14,7 @@
 void srv_features(srv_request *r);
 void srv_similarity(srv_request *r);
 void srv_predict(srv_request *r);
+void srv_rerank(srv_request *r);
 void srv_fill_mask(srv_request *r);
 void srv_generate_text(srv_request *r);
 void srv_translate_text(srv_request *r);

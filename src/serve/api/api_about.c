@@ -46,9 +46,9 @@ static void put_pooling(srv_text *t, const srv_model *m)
     srv_printf(t, "{\"embedding\":{\"pooling\":\"%s\"}}", how < RF_COUNT(names) && names[how] ? names[how] : "other");
 }
 
-static void put_labels(srv_text *t, const rf_labels *l)
+static void put_labels(srv_text *t, const rf_labels *l, const char *kind)
 {
-    srv_puts(t, "{\"classifier\":{\"id2label\":{");
+    srv_printf(t, "{\"%s\":{\"id2label\":{", kind);
     for (int64_t i = 0; l && i < l->n; i++) {
         srv_printf(t, "%s\"%lld\":", i ? "," : "", (long long)i);
         srv_put_string(t, l->name[i], strlen(l->name[i]));
@@ -66,7 +66,7 @@ static void put_type(srv_text *t, const srv_model *m)
 {
     const rf_labels *l = rf_engine_labels(m->engine);
     if (!m->no_vectors.code) put_pooling(t, m);
-    else if (l) put_labels(t, l);
+    else if (l) put_labels(t, l, srv_reranks(m) ? "reranker" : "classifier"); /* TEI's names */
     else {
         srv_puts(t, "{\"other\":");
         srv_put_string(t, srv_model_kind(m), strlen(srv_model_kind(m)));

@@ -107,7 +107,7 @@ static bool add_input(srv_request *r, scores *x, int64_t i, const json_t *v)
     x->pair[i] = json_string_value(pair);
     x->pair_bytes[i] = json_string_length(pair);
     r->characters += srv_length(x->texts.text[i], x->texts.bytes[i]) + srv_length(x->pair[i], x->pair_bytes[i]);
-    if (x->texts.bytes[i]) return true;
+    if (x->texts.bytes[i] || x->pair_bytes[i]) return true; /* as TEI: not both are empty */
     return srv_error(r, 400, "Empty", "`inputs` cannot be empty"), false;
 }
 
@@ -285,11 +285,7 @@ static void rerank(srv_request *r, const char *model, const char *member)
     x->documents = json_object_get(r->in, member);
     x->query = srv_string(r->in, "query");
     x->query_bytes = strlen(x->query);
-    if (!x->query_bytes) {
-        srv_error(r, 400, "Empty", "`query` cannot be empty");
-        return;
-    }
-    if (!srv_read_texts(r, x->documents, member, &x->texts)) return;
+    if (!srv_read_some_texts(r, x->documents, member, x->query_bytes > 0, &x->texts)) return;
     if (!inputs_fit(r, x, member)) return;
     if (!within(r, &x->texts, srv_int(r->in, "max_tokens_per_doc", INT64_MAX))) return;
     x->raw = srv_bool(r->in, "raw_scores", false);
@@ -300,9 +296,18 @@ static void rerank(srv_request *r, const char *model, const char *member)
     srv_compute(r, x->texts.n, tokens_of, submit_texts, finish_rerank);
 }
 
+/* infinity's and LiteLLM's clients send `documents` and expect Cohere's form. */
+void srv_rerank(srv_request *r)
+{
+    const bool documents = srv_member(r->in, "documents") && !srv_member(r->in, "texts");
+    if (documents) r->dialect = SRV_COHERE;
+    if (documents || srv_member(r->in, "texts")) rerank(r, NULL, documents ? "documents" : "texts");
+    else srv_error(r, 422, "Validation", "`texts`: expected a list of strings, got nothing");
+}
+
 void srv_api_rerank(srv_request *r)
 {
-    if (srv_read_body(r)) rerank(r, NULL, "texts");
+    if (srv_read_body(r)) srv_rerank(r);
 }
 
 void srv_api_cohere_rerank(srv_request *r)

@@ -62,7 +62,9 @@
     }
 
 static const srv_field srv_root_fields[] = {
-    {"inputs", SRV_ANY, true, 0, 0, NULL, NULL, "as the task of the model has them"},
+    {"inputs", SRV_ANY, false, 0, 0, NULL, NULL, "as the task of the model has them"},
+    {"query", SRV_ANY, false, 0, 0, NULL, NULL, "for a reranker: with texts in place of inputs, as /rerank"},
+    {"texts", SRV_ANY, false, 0, 0, NULL, NULL, "for a reranker"},
     {"parameters", SRV_OBJECT, false, 0, 0, NULL, NULL, "options of the task"},
     {"options", SRV_IGNORED, false, 0, 0, NULL, NULL, NULL},
     {"truncate", SRV_BOOL, false, 0, 0, NULL, NULL, "truncate inputs that are too long; default: --auto-truncate"},
@@ -108,7 +110,10 @@ static const srv_field srv_predict_fields[] = {
 
 static const srv_field srv_rerank_fields[] = {
     {"query", SRV_STRING, true, 0, 0, NULL, NULL, "the query"},
-    {"texts", SRV_TEXTS, true, 0, 0, NULL, NULL, "the texts"},
+    {"texts", SRV_TEXTS, false, 0, 0, NULL, NULL, "the texts"},
+    {"documents", SRV_DOCUMENTS, false, 0, 0, NULL, NULL, "in place of texts: the answer has the form of /v1/rerank"},
+    {"top_n", SRV_INT, false, 1, 1000000, NULL, NULL, "with documents: number of results; default: all"},
+    {"return_documents", SRV_BOOL, false, 0, 0, NULL, NULL, "with documents: return them, too; default: false"},
     {"raw_scores", SRV_BOOL, false, 0, 0, NULL, NULL, "the model's outputs in place of their sigmoids; default: false"},
     {"return_text", SRV_BOOL, false, 0, 0, NULL, NULL, "return the texts, too; default: false"},
     RIGHT_TRUNCATE,
@@ -410,6 +415,7 @@ void srv_api_root(srv_request *r)
     case RF_HEAD_SEQ2SEQ: field = root_translate, step = srv_translate_text; break;
     default: break;
     }
+    if (srv_reranks(r->model) && srv_member(r->in, "query")) field = srv_rerank_fields, step = srv_rerank;
     if (sentences && !r->model->no_vectors.code) field = srv_similarity_fields, step = srv_similarity;
     if (!field || srv_check(r, r->in, field)) step(r);
 }

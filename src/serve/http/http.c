@@ -107,11 +107,13 @@ static bool body_is_plain(srv_request *r)
     return refuse(r, 415, "Validation", text), false;
 }
 
+/* The clients of LibreTranslate send their key as a member of the body, which srv_read_body checks. */
 static bool key_is_right(srv_request *r)
 {
     const char *value = header_of(r, MHD_HTTP_HEADER_AUTHORIZATION);
-    if (!r->s->keys || r->route->access == SRV_PUBLIC) return true;
-    if (value && !strncasecmp(value, "Bearer ", 7) && srv_key_matches(r->s, value + 7)) return true;
+    if (!r->s->needs_key || r->route->access == SRV_PUBLIC) return true;
+    r->key_in_body = !value && r->dialect == SRV_LIBRE && r->route->field;
+    if (r->key_in_body || (value && !strncasecmp(value, "Bearer ", 7) && srv_key_matches(r->s, value + 7))) return true;
     snprintf(r->header, sizeof r->header, MHD_HTTP_HEADER_WWW_AUTHENTICATE);
     snprintf(r->header_value, sizeof r->header_value, "Bearer");
     return refuse(r, 401, "Unauthorized", "expected the header \"Authorization: Bearer KEY\" with a valid API key"),
@@ -143,7 +145,8 @@ static bool find_route(srv_request *r)
 {
     char allowed[32];
     const size_t n = strcspn(r->path, "?");
-    r->route = srv_route_find(!strcmp(r->method, MHD_HTTP_METHOD_HEAD) ? "GET" : r->method, r->path, n, allowed);
+    const bool post = !strcmp(r->method, MHD_HTTP_METHOD_POST), slash = post && n > 1 && r->path[n - 1] == '/';
+    r->route = srv_route_find(!strcmp(r->method, MHD_HTTP_METHOD_HEAD) ? "GET" : r->method, r->path, n - slash, allowed);
     if (r->route) {
         r->dialect = r->route->dialect;
         return true;
@@ -216,6 +219,10 @@ static void add_cors(struct MHD_Response *a, const srv_request *r)
 {
     if (!r->s->o.cors_origin) return;
     add(a, MHD_HTTP_HEADER_ACCESS_CONTROL_ALLOW_ORIGIN, r->s->o.cors_origin);
+    if (strcmp(r->s->o.cors_origin, "*")) add(a, MHD_HTTP_HEADER_VARY, "Origin");
+    add(a, MHD_HTTP_HEADER_ACCESS_CONTROL_EXPOSE_HEADERS,
+        "Retry-After, traceparent, x-request-id, x-compute-type, x-compute-time, x-compute-characters, "
+        "x-compute-tokens, x-total-time, x-tokenization-time, x-queue-time, x-inference-time");
     if (strcmp(r->method, "OPTIONS")) return;
     add(a, MHD_HTTP_HEADER_ACCESS_CONTROL_ALLOW_METHODS, "GET, POST, OPTIONS");
     add(a, MHD_HTTP_HEADER_ACCESS_CONTROL_ALLOW_HEADERS, "Authorization, Content-Type, x-request-id, traceparent");

@@ -1,5 +1,7 @@
 """serve_bodies.py PROGRAM [WORD]... — which bodies are refused, and what the answers contain; run by serve_bodies.sh."""
 import json
+import os
+import signal
 import sys
 
 from serve_client import Server, TEXT, embed, expect, long_text, main, same_as_before, status, test
@@ -380,6 +382,80 @@ def a_model_has_other_names():
         for name, expected in (("text-embedding-3-small", own), ("y", own), ("other", other)):
             expect(status(s.post("/v1/embeddings", dict(ask, model=name)), 200).json()["data"] == expected, name)
         status(s.ask("GET", "/v1/models/y"), 200)
+
+
+@test
+def a_reranker_is_used_as_one():
+    with Server(program, "-m", "pairs") as s:
+        ask = {"query": "a", "texts": ["b", "c d", "e"]}
+        ranks = status(s.post("/rerank", ask), 200).json()
+        expect(status(s.post("/", ask), 200).json() == ranks, "POST /")
+        expect(list(status(s.ask("GET", "/info"), 200).json()["model_type"]) == ["reranker"], "/info")
+        cohere = status(s.post("/v1/rerank", {"query": "a", "documents": ask["texts"], "top_n": 2, "return_documents": True}), 200).json()
+        other = status(s.post("/rerank", {"query": "a", "documents": ask["texts"], "top_n": 2, "return_documents": True}), 200).json()
+        expect(other["results"] == cohere["results"] and len(other["results"]) == 2, other, cohere)
+        status(s.post("/rerank", {"query": "a"}), 422)
+        status(s.post("/rerank", {"query": "a", "documents": ["b"] * 100}), 200)
+        status(s.post("/rerank", {"query": "", "texts": ["b"]}), 200)
+        status(s.post("/rerank", {"query": "a", "texts": ["b", ""]}), 200)
+        status(s.post("/rerank", {"query": "", "texts": ["b", ""]}), 400)
+        status(s.post("/predict", {"inputs": ["", "a"]}), 200)
+        status(s.post("/predict", {"inputs": ["", ""]}), 400)
+        status(s.post("/", {"texts": ["b"]}), 422)
+    with Server(program, "-m", "labels", "-m", "model") as s:
+        expect(list(status(s.ask("GET", "/info"), 200).json()["model_type"]) == ["classifier"], "/info")
+        expect("embed" in s.ask("GET", "/v1/models/model").json()["can"], "can")
+        for path in "/v1/embeddings/", "/embeddings/?a=b":
+            status(s.post(path, {"input": "a", "model": "model"}), 200)
+        status(s.ask("GET", "/v1/models/"), 404)
+
+
+def ask_with(s, key):
+    return s.post("/embed", {"inputs": "a"}, [f"Authorization: Bearer {key}"]).status
+
+
+@test
+def api_keys_are_read_again():
+    def write(text):
+        with open("keys", "w", encoding="ascii") as f:
+            f.write(text)
+    write("one\n")
+    os.environ["ROFORMER_API_KEY"] = "of the environment"
+    try:
+        s = Server(program, "-m", "model", "--api-key-file", "keys")
+        only = Server(program, "-m", "model")
+    finally:
+        del os.environ["ROFORMER_API_KEY"]
+    with only:
+        expect([ask_with(only, k) for k in ("of the environment", "one")] == [200, 401], "the environment's key alone")
+    with s:
+        expect([ask_with(s, k) for k in ("one", "two", "of the environment")] == [200, 401, 200], "the first keys")
+        write("two\n")
+        s.signal(signal.SIGHUP)
+        s.wait_for(lambda: ask_with(s, "two") == 200, "the second key is known")
+        expect([ask_with(s, k) for k in ("one", "of the environment")] == [401, 200], "the first key is not")
+        write("# none\n")
+        s.signal(signal.SIGHUP)
+        s.wait_for(lambda: "the API keys read before are used" in s.err(), "a file without keys is reported")
+        expect(ask_with(s, "two") == 200, "the keys before")
+
+
+@test
+def libretranslate_has_its_key_in_the_body():
+    with open("keys", "w", encoding="ascii") as f:
+        f.write("secret\n")
+    body = {"q": "one two", "source": "en", "target": "de"}
+    form = ["Content-Type: application/x-www-form-urlencoded"]
+    with Server(program, "-m", "translate", "--languages", "en:de", "--api-key-file", "keys") as s:
+        for key, code in (("secret", 200), ("wrong", 401), (None, 401), (1, 401)):
+            status(s.post("/translate", dict(body, api_key=key)), code)
+            status(s.post("/detect", {"q": "one", "api_key": key}), code)
+        status(s.post("/translate", b"q=one&source=en&target=de&api_key=secret", form), 200)
+        status(s.post("/translate", b"q=one&source=en&target=de", form), 401)
+        status(s.post("/translate", body, ["Authorization: Bearer secret"]), 200)
+        status(s.post("/embed", {"inputs": "a", "api_key": "secret"}), 401)
+        a = status(s.post("/translate", b"q=one&source=en&target=de&q=two&api_key=secret", form), 400).json()
+        expect("each name once" in a["error"], a)
 
 
 @test

@@ -235,6 +235,8 @@ def s17_api_keys():
             status(s.ask("GET", path), 200)
         for path in ("/info", "/v1/models"):
             status(s.ask("GET", path), 401)
+        for value in "Bearer first-key ", "Bearer   first-key\t":
+            status(s.post("/embed", {"inputs": "a"}, [f"Authorization: {value}"]), 200)
 
 
 @test
@@ -396,7 +398,7 @@ def a_socket_of_systemd():
     for number, works in (("1", True), ("2", False)):
         shell = f'LISTEN_FDS={number} LISTEN_PID=$$ exec "$0" "$@" 3<&{fd}'
         with open("systemd.err", "wb") as err:
-            p = subprocess.Popen(["sh", "-c", shell, program, "serve", "-m", "model"], stderr=err, pass_fds=(fd,))
+            p = subprocess.Popen(["sh", "-c", shell, program, "serve", "-m", "model", "--allowed-host", "test"], stderr=err, pass_fds=(fd,))
         if not works:
             expect(p.wait(120) == 2, "two sockets were taken")
             continue
