@@ -300,10 +300,23 @@ static bool is_object(const srv_request *r)
     return i < r->size && r->body[i] == '{';
 }
 
+/* About the memory that a body needs when it has been parsed, whatever is in it: [0,0,...] has more values than bytes of
+ * text. */
+static int64_t json_memory(const srv_request *r)
+{
+    enum { VALUE = 48 };
+    int64_t values = 1;
+    for (size_t i = 0; i < r->size; i++) {
+        const char c = r->body[i];
+        values += c == ',' || c == '[' || c == '{' || c == ':' || c == '&';
+    }
+    return (int64_t)r->size + VALUE * values;
+}
+
 bool srv_read_body(srv_request *r)
 {
     rf_error why = {0};
-    if (!srv_go_on(r)) return false; /* it has waited for a worker */
+    if (!srv_go_on(r) || !srv_charge(r, json_memory(r))) return false; /* it has waited for a worker */
     r->form = r->form && !is_object(r);
     if (!r->form) r->in = rf__json_parse(r->body ? r->body : "", r->size, 0, "body", &why);
     else if (!(r->in = parse_form(r->body, r->size)))

@@ -290,8 +290,8 @@ void srv_no_model(srv_request *r, const char *name)
     for (int i = 0; i < o->models; i++) srv_printf(&names, "%s%.60s", i ? ", " : "", o->model[i].name);
     for (int i = 0; i < o->aliases; i++) srv_printf(&names, ", %.60s", o->alias[i].name);
     srv_error(r, 404, "NotFound",
-              "model '%.60s': expected one of %.200s; start the server with --model-alias '%.60s', or with --any-model", name,
-              names.at ? names.at : "the models", name);
+              "model '%.60s': expected one of %.200s; start the server with --model-alias '%.60s', or with --any-model",
+              name, names.at ? names.at : "the models", name);
     srv_text_clear(&names);
 }
 

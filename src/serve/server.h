@@ -111,6 +111,7 @@ struct srv_request {
     atomic_int ends;       /* ends of jobs, and of the calls that submitted them                         */
     srv_pieces pieces;
     bool shared;           /* the job also computes other requests, so it is not canceled                */
+    int64_t charged;       /* bytes of it in srv_server.memory                                           */
     int64_t swallowed;     /* bytes of the body that came                                                */
     bool form;             /* the body is a form, not JSON                                               */
     bool key_in_body;      /* the API key is member "api_key" of the body                                 */
@@ -160,6 +161,10 @@ void srv_fail(srv_request *r, const rf_error *why);
 void srv_refuse_full(srv_request *r);
 bool srv_hold(srv_request *r, int64_t inputs);
 void srv_let_go(srv_request *r);
+
+/* Sets the bytes that the request has of --max-memory. false: answered: there is no space. Bodies of more than SRV_LARGE
+ * bytes get half of it, so that they do not keep out the others. */
+bool srv_charge(srv_request *r, int64_t bytes);
 
 /* Data of a route for a request: `size` zeroed bytes in r->own, freed with `free_own` when the request ends. NULL:
  * answered. */
@@ -228,8 +233,8 @@ struct srv_connection {
 };
 typedef struct srv_connections {
     pthread_mutex_t lock;
-    srv_connection *first;
-    int64_t n;
+    srv_connection *first, *last; /* the newest, the oldest                                               */
+    int64_t n, late;              /* all, and those that are being closed                                 */
     struct pollfd *poll; /* [polls] of the watcher                                                     */
     size_t polls;
     atomic_bool closing;
@@ -314,6 +319,7 @@ struct srv_server {
     bool loopback;      /* the socket has an address of this machine only                             */
     atomic_bool draining, closing;
     atomic_llong permits; /* inputs that are waiting or computed                                        */
+    atomic_llong memory;  /* bytes of bodies and of answers that have not been read                     */
     atomic_llong active;  /* requests for workers that were accepted and have not ended                 */
     atomic_llong serial;  /* of request ids and samples                                                 */
     double begun;

@@ -65,28 +65,35 @@ static void find_left(srv_connections *all, bool waiting, double now)
         if (c->polled) c->left = all->poll[i++].revents != 0;
 }
 
+/* MHD closes it when it finds it shut down. */
+static void end_late(srv_connections *all, srv_connection *c)
+{
+    c->late = true;
+    all->late++;
+    shutdown(c->fd, SHUT_RDWR);
+}
+
 /* libmicrohttpd does not notice the end of a connection that arrives together with a part of a request. The deadline is
  * one second away, so that data that has been read can still be processed. */
-static void check_connection(srv_connection *c, double now)
+static void check_connection(srv_connections *all, srv_connection *c, double now)
 {
     if (c->state == SRV_WORKS && c->left) leave(c->request);
     else if (c->state == SRV_WORKS && c->request && srv_is_over(c->request)) srv_request_late(c->request);
     if (c->left && c->state != SRV_WORKS && !has_unread(c->fd)) c->deadline = now + 1;
     if (c->late || now < c->deadline) return;
-    c->late = true;
     if (c->state == SRV_WAITS_BODY) send_timeout(c->fd);
     if (c->state == SRV_SENDS && c->request) atomic_store(&c->request->gone, true);
-    shutdown(c->fd, SHUT_RDWR); /* MHD then closes it */
+    end_late(all, c);
 }
 
-/* Beyond the limit, connections that wait for their next request are closed. */
-static void close_idle(srv_connections *all, int64_t most)
+/* Beyond the limit, a connection has to go that waits for its next request, or that has never sent a whole header: the
+ * oldest. */
+static void make_place(srv_connections *all, int64_t most)
 {
-    for (srv_connection *c = all->first; c && all->n > most; c = c->next)
-        if (c->state == SRV_IDLE && !c->late) {
-            c->late = true;
-            shutdown(c->fd, SHUT_RDWR);
-        }
+    for (int silent = 0; silent < 2; silent++)
+        for (srv_connection *c = all->last; c && all->n - all->late > most; c = c->before)
+            if (!c->late && (silent ? c->state == SRV_WAITS_HEADER && !c->requests : c->state == SRV_IDLE))
+                end_late(all, c);
 }
 
 static void *watch(void *user)
@@ -98,8 +105,8 @@ static void *watch(void *user)
         pthread_mutex_lock(&all->lock);
         const double now = rf__seconds();
         find_left(all, tick == TICKS, now);
-        for (srv_connection *c = all->first; c; c = c->next) check_connection(c, now);
-        close_idle(all, s->o.limits.max_connections);
+        for (srv_connection *c = all->first; c; c = c->next) check_connection(all, c, now);
+        make_place(all, s->o.limits.max_connections);
         pthread_mutex_unlock(&all->lock);
     }
     return NULL;
@@ -130,9 +137,11 @@ srv_connection *srv_connection_new(srv_server *s, int fd)
     c->fd = fd;
     c->deadline = rf__seconds() + (double)s->o.limits.header_timeout;
     pthread_mutex_lock(&all->lock);
-    c->above = all->n >= s->o.limits.max_connections;
+    make_place(all, s->o.limits.max_connections - 1);
+    c->above = all->n - all->late >= s->o.limits.max_connections;
     c->next = all->first;
     if (c->next) c->next->before = c;
+    else all->last = c;
     all->first = c;
     all->n++;
     pthread_mutex_unlock(&all->lock);
@@ -145,9 +154,11 @@ void srv_connection_end(srv_server *s, srv_connection *c)
     if (!c) return;
     pthread_mutex_lock(&all->lock);
     if (c->next) c->next->before = c->before;
+    else all->last = c->before;
     if (c->before) c->before->next = c->next;
     else all->first = c->next;
     all->n--;
+    all->late -= c->late;
     pthread_mutex_unlock(&all->lock);
     free(c);
 }
@@ -165,7 +176,12 @@ void srv_connection_enter(srv_server *s, srv_connection *c, enum srv_connection_
 
 bool srv_connection_is_above(srv_server *s, const srv_connection *c)
 {
-    return c && c->above && srv_connections_count(s) > s->o.limits.max_connections;
+    srv_connections *all = &s->connections;
+    if (!c || !c->above) return false;
+    pthread_mutex_lock(&all->lock);
+    const bool above = all->n - all->late > s->o.limits.max_connections;
+    pthread_mutex_unlock(&all->lock);
+    return above;
 }
 
 int64_t srv_connections_count(srv_server *s)

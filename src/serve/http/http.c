@@ -351,6 +351,15 @@ static enum MHD_Result begin(srv_request *r, struct MHD_Connection *mhd, const c
     return MHD_YES;
 }
 
+/* The rest of a refused body is read, but not kept. */
+static void drop_body(srv_request *r)
+{
+    free(r->body);
+    r->body = NULL;
+    r->size = r->capacity = 0;
+    srv_charge(r, (int64_t)r->out.n);
+}
+
 static enum MHD_Result take_body(srv_request *r, const char *data, size_t *size)
 {
     const size_t n = *size, most = (size_t)r->s->o.limits.payload_limit;
@@ -364,6 +373,7 @@ static enum MHD_Result take_body(srv_request *r, const char *data, size_t *size)
     }
     if (r->size + n > r->capacity) {
         const size_t twice = 2 * r->capacity + n, capacity = twice < most ? twice : most;
+        if (!srv_charge(r, (int64_t)capacity)) return drop_body(r), MHD_YES;
         char *more = realloc(r->body, capacity);
         if (!more) return refuse(r, 503, "Overloaded", "out of memory: a body"), MHD_YES;
         r->body = more;

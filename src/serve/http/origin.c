@@ -41,8 +41,8 @@ bool srv_origin_is_right(const srv_request *r, const char *host, const char *ori
     const bool probe = !strcmp(r->route->path, "/health") || !strcmp(r->route->path, "/ping");
     if (s->loopback && !s->needs_key && host && !probe && !host_is_ours(r, host)) {
         snprintf(why, SPACE,
-                 "header: Host: expected localhost, 127.0.0.1, [::1] or the name that the server listens on, got %.100s; "
-                 "start the server with --allowed-host %.100s, or with API keys",
+                 "header: Host: expected localhost, 127.0.0.1, [::1] or the name that the server listens on, got "
+                 "%.100s; start the server with --allowed-host %.100s, or with API keys",
                  host, host);
         return false;
     }

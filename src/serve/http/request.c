@@ -34,6 +34,7 @@ void srv_request_release(srv_request *r)
     srv_job_free(r);
     srv_let_go(r);
     free(r->pieces.own);
+    atomic_fetch_sub(&r->s->memory, r->charged);
     if (r->free_own) r->free_own(r->own);
     if (r->model) srv_model_release(r->model);
     srv_stream_free(r->stream);
@@ -55,6 +56,8 @@ void srv_answer(srv_request *r, int status, const char *type)
         else srv_error(r, 503, "Overloaded", "out of memory: the answer");
         return;
     }
+    atomic_fetch_add(&r->s->memory, (long long)r->out.n);
+    r->charged += (int64_t)r->out.n;
     r->status = status;
     r->type = type;
     r->answered = rf__seconds() - r->arrived;
@@ -187,6 +190,26 @@ void srv_refuse_full(srv_request *r)
     retry_after(r, 1);
     srv_error(r, 429, "Overloaded", "the server is overloaded: %lld inputs are being answered",
               (long long)r->s->o.limits.max_concurrent_requests);
+}
+
+bool srv_charge(srv_request *r, int64_t bytes)
+{
+    const int64_t all = r->s->o.limits.max_memory, most = bytes > SRV_LARGE ? all / 2 : all, more = bytes - r->charged;
+    const int64_t used = atomic_fetch_add(&r->s->memory, more) + more;
+    r->charged = bytes;
+    if (more <= 0 || used <= most) return true;
+    atomic_fetch_sub(&r->s->memory, more);
+    r->charged -= more;
+    r->close = true;
+    if (bytes > most)
+        srv_error(r, 413, "Validation", "the body: expected to need at most %lld bytes of memory (half of --max-memory), "
+                  "got about %lld", (long long)most, (long long)bytes);
+    else {
+        retry_after(r, 1);
+        srv_error(r, 503, "Overloaded", "the server is overloaded: bodies have %lld bytes of memory (--max-memory %lld)",
+                  (long long)(used - more), (long long)all);
+    }
+    return false;
 }
 
 bool srv_hold(srv_request *r, int64_t inputs)

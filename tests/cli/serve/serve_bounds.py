@@ -143,5 +143,38 @@ def prompts_above_the_context_are_refused():
         status(s.post("/v1/completions", {"prompt": long_text(100), "max_tokens": 3}), 200)
 
 
+@test
+def bodies_have_a_budget():
+    with Server(program, "-m", "model", "--max-memory", "4000000") as s:
+        before = embed(s)
+        slow = [s.connect() for _ in range(8)]
+        for c in slow:
+            c.send(b"POST /embed HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\n" + b" " * 400000)
+        large = b'{"inputs":"' + b"a" * 900000 + b'"}'
+        s.wait_for(lambda: s.post("/embed", large).status == 503, "the slow clients have the memory")
+        a = s.post("/embed", large)
+        expect(a.status == 503 and a.headers["retry-after"] == "1" and "--max-memory" in a.json()["error"], a)
+        same_as_before(s, before)                          # small ones are taken
+        for c in slow:
+            c.close()
+        s.wait_for(lambda: s.post("/embed", large).status == 200, "the memory is free again")
+        a = status(s.post("/embed", b'{"inputs":[' + b"0," * 100000 + b"0]}"), 413).json()
+        expect("got about 5" in a["error"], a)
+        same_as_before(s, before)
+
+
+@test
+def silent_connections_make_place_for_others():
+    with Server(program, "-m", "model", "--max-connections", "20") as s:
+        before = embed(s)
+        silent = [s.connect() for _ in range(60)]
+        for _ in range(5):
+            same_as_before(s, before)
+            silent += [s.connect() for _ in range(20)]
+        s.wait_for(lambda: s.metric("roformer_connections") <= 20, "the oldest are closed")
+        for c in silent:
+            c.close()
+
+
 if __name__ == "__main__":
     main()
