@@ -162,8 +162,8 @@ void srv_refuse_full(srv_request *r);
 bool srv_hold(srv_request *r, int64_t inputs);
 void srv_let_go(srv_request *r);
 
-/* Sets the bytes that the request has of --max-memory. false: answered: there is no space. Bodies of more than SRV_LARGE
- * bytes get half of it, so that they do not keep out the others. */
+/* Sets the bytes that the request has of --max-memory. false: answered: there is no space. Bodies of more than
+ * SRV_LARGE bytes get half of it, so that they do not keep out the others. */
 bool srv_charge(srv_request *r, int64_t bytes);
 
 /* Data of a route for a request: `size` zeroed bytes in r->own, freed with `free_own` when the request ends. NULL:

@@ -247,6 +247,11 @@ rf_status rf__answerer_can_label(const rf_answerer *a, rf_error *why)
                          "choices");
 }
 
+const char *rf__answerer_label_function(const rf_answerer *a)
+{
+    return lone_logit(rf_model_config(a->model)) ? "Sigmoid" : a->task->function;
+}
+
 void rf__answerer_label(const rf_answerer *a, const float *z, float *score)
 {
     const rf_config *c = rf_model_config(a->model);
@@ -296,9 +301,8 @@ rf_status rf_answerer_classify(rf_answerer *a, const char *text, size_t bytes, c
     const rf_batch b = {.N = (int64_t)e->n, .B = 1, .id = e->id, .type = e->type, .start = start};
     status = rf_session_logits(a->session, &b, &z, &rows, why);
     if (status) return status;
-    const bool logit = lone_logit(rf_model_config(a->model));
     rf__answerer_label(a, z, a->probability);
-    remark_scores(a, logit ? "Sigmoid" : a->task->function, "as in the text-classification pipeline of transformers");
+    remark_scores(a, rf__answerer_label_function(a), "as in the text-classification pipeline of transformers");
     *probability = a->probability;
     return RF_OK;
 }

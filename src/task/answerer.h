@@ -41,9 +41,11 @@ static inline const char *rf__answerer_function(const rf_answerer *a)
 /* The parts of rf_answerer_classify and rf_answerer_cross before and after the model.
  *
  *   can_label   RF_EUNSUPPORTED: the model does not label texts
+ *   function    of which the labels' scores are values: "Softmax", "Sigmoid" or "Identity"
  *   label       scores of the labels [labels.n] from the logits [num_labels] of a text
  *   can_cross   the same for pairs, with the function that converts a logit to a score */
 rf_status rf__answerer_can_label(const rf_answerer *a, rf_error *why);
+const char *rf__answerer_label_function(const rf_answerer *a);
 void rf__answerer_label(const rf_answerer *a, const float *z, float *score);
 rf_status rf__answerer_can_cross(const rf_answerer *a, double (**of)(double z), rf_error *why);
 

@@ -6,12 +6,12 @@
 
 /* ---- inputs ------------------------------------------------------------------------------------------------------ */
 
-typedef enum style { TEI, OPENAI, SIMILARITY } style;
+typedef enum style { TEI, OPENAI, COHERE, SIMILARITY } style;
 
 typedef struct embedding {
     style style;
     const char *name; /* of the member with the inputs                                              */
-    bool base64;
+    bool base64, numbers; /* the vectors as base64; as numbers                                           */
     srv_texts texts;
     rf_embed_options o;
     int32_t *id; /* of inputs that are token ids, or that are tokenized here                   */
@@ -159,19 +159,37 @@ static bool read_inputs(srv_request *r, embedding *x, const json_t *list, bool t
 
 /* ---- options ----------------------------------------------------------------------------------------------------- */
 
+/* The folder's prompt for an input_type of Cohere, or NULL. */
+static const char *prompt_of_type(const srv_request *r, const rf_embed_options *o, const char *type)
+{
+    static const char *const names[][2] = {
+        {"search_query", "query"},      {"search_query", "search_query"},       {"search_document", "document"},
+        {"search_document", "passage"}, {"search_document", "search_document"}, {"classification", "classification"},
+        {"clustering", "clustering"},
+    };
+    for (size_t i = 0; type && i < RF_COUNT(names); i++) {
+        rf_embed_options asked = *o, out;
+        asked.prompt_name = names[i][1];
+        if (!strcmp(names[i][0], type) && !rf_embed_resolve(r->model->pipeline, &asked, &out, NULL)) return names[i][1];
+    }
+    return NULL;
+}
+
 static bool resolve(srv_request *r, embedding *x, const json_t *in)
 {
     rf_error why = {0};
-    const int64_t D = rf_pipeline_width(r->model->pipeline), dimensions = srv_int(in, "dimensions", -1);
+    const int64_t D = rf_pipeline_width(r->model->pipeline), 
+                  dimensions = srv_int(in, "dimensions", srv_int(in, "output_dimension", -1));
     if (!dimensions || dimensions > D)
         return srv_error(r, 422, "Validation", "`dimensions`: expected 1 to %lld, got %lld", (long long)D,
                          (long long)dimensions),
                false;
     rf_embed_defaults(&x->o);
     x->o.dimensions = dimensions;
-    x->o.normalize = x->style == OPENAI || x->style == SIMILARITY || srv_bool(in, "normalize", true);
+    x->o.normalize = x->style != TEI || srv_bool(in, "normalize", true);
     x->o.prompt_name = srv_string(in, "prompt_name");
     if (x->o.prompt_name && !*x->o.prompt_name) x->o.prompt_name = NULL;
+    if (x->style == COHERE) x->o.prompt_name = prompt_of_type(r, &x->o, srv_string(in, "input_type"));
     if (!rf_embed_resolve(r->model->pipeline, &x->o, &x->o, &why)) return true;
     return srv_fail(r, &why), false;
 }
@@ -199,6 +217,35 @@ static void put_openai(srv_request *r, const embedding *x, const float *v, int64
     srv_put_string(t, name, strlen(name));
     srv_printf(t, ",\"usage\":{\"prompt_tokens\":%lld,\"total_tokens\":%lld}}", (long long)r->tokens,
                (long long)r->tokens);
+}
+
+static void put_vectors(srv_text *t, const float *v, int64_t n, int64_t D);
+
+/* A list of vectors, of texts in base64. */
+static void put_base64(srv_text *t, const float *v, int64_t n, int64_t D)
+{
+    srv_puts(t, "[");
+    for (int64_t i = 0; i < n; i++) {
+        if (i) srv_puts(t, ",");
+        srv_put_base64(t, v + i * D, (size_t)D);
+    }
+    srv_puts(t, "]");
+}
+
+static void put_cohere(srv_request *r, const embedding *x, const float *v, int64_t n, int64_t D)
+{
+    srv_text *t = &r->out;
+    const bool plain = r->path[2] == '1' && !srv_member(r->in, "embedding_types");
+    srv_printf(t, "{\"id\":\"%s\",\"response_type\":\"embeddings_%s\",\"texts\":", r->id,
+               plain ? "floats" : "by_type");
+    srv_put_json(t, json_object_get(r->in, "texts"));
+    srv_puts(t, plain ? ",\"embeddings\":" : ",\"embeddings\":{");
+    if (x->numbers && !plain) srv_puts(t, "\"float\":");
+    if (x->numbers) put_vectors(t, v, n, D);
+    if (x->base64) srv_puts(t, x->numbers ? ",\"base64\":" : "\"base64\":");
+    if (x->base64) put_base64(t, v, n, D);
+    srv_printf(t, "%s,\"meta\":{\"api_version\":{\"version\":\"%c\"},\"billed_units\":{\"input_tokens\":%lld}}}",
+               plain ? "" : "}", r->path[2], (long long)r->tokens);
 }
 
 static void put_vectors(srv_text *t, const float *v, int64_t n, int64_t D)
@@ -232,6 +279,7 @@ static void finish(srv_request *r)
     switch (x->style) {
     case TEI: put_vectors(&r->out, v, n, D); break;
     case OPENAI: put_openai(r, x, v, n, D); break;
+    case COHERE: put_cohere(r, x, v, n, D); break;
     case SIMILARITY: put_cosines(&r->out, v, n, D); break;
     }
     srv_answer_json(r);
@@ -258,6 +306,21 @@ static rf_status submit(srv_request *r, int64_t first, int64_t n, const rf_engin
     return status;
 }
 
+/* Cohere's types of vectors. false: answered. */
+static bool read_types(srv_request *r, embedding *x, const json_t *list)
+{
+    x->numbers = !json_array_size(list);
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const char *type = json_string_value(json_array_get(list, i));
+        if (!strcmp(type, "float")) x->numbers = true;
+        else if (!strcmp(type, "base64")) x->base64 = true;
+        else
+            return srv_error(r, 422, "Validation", "`embedding_types`: expected float or base64, got %.20s", type),
+                   false;
+    }
+    return true;
+}
+
 /* `list`: the inputs; `options`: the object that has the options. */
 static void embed(srv_request *r, style how, const json_t *list, const json_t *options, const char *model)
 {
@@ -265,13 +328,18 @@ static void embed(srv_request *r, style how, const json_t *list, const json_t *o
     embedding *x = srv_own(r, sizeof *x, free_embedding);
     if (!x) return;
     x->style = how;
-    x->name = how == OPENAI ? "input" : how == SIMILARITY ? "sentences" : "inputs";
-    const bool truncate = srv_bool(options, "truncate", r->s->o.auto_truncate), left = cuts_left(options);
+    static const char *const names[] = {[TEI] = "inputs", [OPENAI] = "input", [COHERE] = "texts",
+                                        [SIMILARITY] = "sentences"};
+    x->name = names[how];
+    const char *end = how == COHERE ? srv_string(options, "truncate") : NULL; /* Cohere's: the end that is cut */
+    const bool truncate = end ? strcmp(end, "NONE") != 0 : srv_bool(options, "truncate", r->s->o.auto_truncate),
+               left = end ? !strcmp(end, "START") : cuts_left(options);
     if (!resolve(r, x, options) || !read_inputs(r, x, list, truncate, left)) return;
     if (x->texts.n && (!truncate || left) && !tokenize(r, x, truncate, left)) return;
     srv_cut_texts(r, &x->texts);
     const char *format = srv_string(options, "encoding_format");
     x->base64 = format && !strcmp(format, "base64");
+    if (how == COHERE && !read_types(r, x, srv_member(options, "embedding_types"))) return;
     r->kind = SRV_EMBED;
     r->out.most = 0; /* the number of inputs is limited */
     srv_compute(r, x->n ? x->n : x->texts.n, tokens_of, submit, finish);
@@ -285,6 +353,11 @@ void srv_api_embed(srv_request *r)
 void srv_api_openai_embeddings(srv_request *r)
 {
     if (srv_read_body(r)) embed(r, OPENAI, json_object_get(r->in, "input"), r->in, srv_string(r->in, "model"));
+}
+
+void srv_api_cohere_embed(srv_request *r)
+{
+    if (srv_read_body(r)) embed(r, COHERE, json_object_get(r->in, "texts"), r->in, srv_string(r->in, "model"));
 }
 
 void srv_features(srv_request *r) { embed(r, TEI, json_object_get(r->in, "inputs"), r->in, NULL); }

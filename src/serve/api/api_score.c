@@ -1,8 +1,10 @@
 /* api_score.c — labels of texts, and scores of texts for a query. */
 #include <math.h>
 #include <stdlib.h>
+#include <strings.h>
 
 #include "serve/api/api.h"
+#include "task/answerer.h"
 
 typedef struct scores {
     bool one, flat; /* /predict: a single input, and its labels are not in a list of lists        */
@@ -141,7 +143,7 @@ static bool inputs_fit(srv_request *r, scores *x, const char *name)
 {
     rf_encoding e;
     bool good = true;
-    if (srv_truncates(r)) return srv_cut_texts(r, &x->texts), true;
+    if (srv_truncates(r) && !srv_member(r->in, "max_chunks_per_doc")) return srv_cut_texts(r, &x->texts), true;
     rf_encoding_init(&e, r->s->o.ctx);
     for (int64_t i = 0; i < x->texts.n && good; i++) {
         const char *text = x->texts.text[i];
@@ -162,6 +164,12 @@ static void predict(srv_request *r, bool flat)
     if (!x) return;
     if (!srv_labels_texts(r->model)) {
         srv_wrong_model(r, "gives no labels of texts", srv_labels_texts);
+        return;
+    }
+    const char *function = srv_string(options, "function_to_apply"),
+               *own = rf__answerer_label_function(rf_pipeline_answerer(r->model->pipeline));
+    if (function && strcasecmp(function, own) && (strcmp(function, "none") || strcmp(own, "Identity"))) {
+        srv_error(r, 422, "Validation", "`function_to_apply`: expected that of this model, %s, got %s", own, function);
         return;
     }
     x->flat = flat;

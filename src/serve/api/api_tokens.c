@@ -55,6 +55,32 @@ void srv_api_tokenize(srv_request *r)
     srv_texts_clear(&texts);
 }
 
+/* Cohere's: ids and strings, without [CLS] and [SEP]. */
+void srv_api_cohere_tokenize(srv_request *r)
+{
+    rf_encoding e;
+    rf_error why = {0};
+    srv_text *t = &r->out;
+    if (!srv_read_body(r) || !srv_need_model(r, srv_string(r->in, "model"))) return;
+    const char *text = srv_string(r->in, "text");
+    rf_encoding_init(&e, r->s->o.ctx);
+    if (rf_encode(r->model->tokenizer, text, strlen(text), NULL, 0, 0, RF_ENCODE_PLAIN, &e, NULL, &why)) {
+        rf_encoding_clear(&e);
+        srv_fail(r, &why);
+        return;
+    }
+    srv_puts(t, "{\"tokens\":[");
+    for (size_t i = 0; i < e.n; i++) srv_printf(t, i ? ",%d" : "%d", e.id[i]);
+    srv_puts(t, "],\"token_strings\":[");
+    for (size_t i = 0; i < e.n && !t->failed; i++) {
+        if (i) srv_puts(t, ",");
+        srv_put_string(t, text + e.start[i], e.end[i] - e.start[i]);
+    }
+    srv_puts(t, "],\"meta\":{\"api_version\":{\"version\":\"1\"}}}");
+    rf_encoding_clear(&e);
+    srv_answer_json(r);
+}
+
 /* false: answered. */
 static bool put_text(srv_request *r, const json_t *list, bool skip)
 {
@@ -67,7 +93,7 @@ static bool put_text(srv_request *r, const json_t *list, bool skip)
         const json_int_t one = json_integer_value(json_array_get(list, i));
         if (one >= V) {
             free(id);
-            srv_error(r, 422, "Validation", "`ids`: expected ids from 0 to %d, got %lld", V - 1, (long long)one);
+            srv_error(r, 422, "Validation", "token ids: expected ids from 0 to %d, got %lld", V - 1, (long long)one);
             return false;
         }
         id[i] = (int32_t)one;
@@ -92,5 +118,14 @@ void srv_api_decode(srv_request *r)
         if (!srv_go_on(r) || !put_text(r, one ? ids : json_array_get(ids, i), skip)) return;
     }
     srv_puts(&r->out, "]");
+    srv_answer_json(r);
+}
+
+void srv_api_cohere_detokenize(srv_request *r)
+{
+    if (!srv_read_body(r) || !srv_need_model(r, srv_string(r->in, "model"))) return;
+    srv_puts(&r->out, "{\"text\":");
+    if (!put_text(r, json_object_get(r->in, "tokens"), false)) return;
+    srv_puts(&r->out, ",\"meta\":{\"api_version\":{\"version\":\"1\"}}}");
     srv_answer_json(r);
 }

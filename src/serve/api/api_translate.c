@@ -266,11 +266,23 @@ static void translate(srv_request *r, const json_t *list, const char *name, cons
     else if (srv_hold(r, x->texts.n)) srv_call_submit(&x->call, finish);
 }
 
+/* A language that the client names must be the model's. false: answered. */
+static bool names_language(srv_request *r, const json_t *options, const char *name, const char *own)
+{
+    const char *got = srv_string(options, name);
+    if (!got || !strcmp(got, own)) return true;
+    srv_error(r, 422, "Validation", "`%s`: expected %s, got %.20s%s", name, *own ? own : "null", got,
+              *own ? "" : "; start the server with --languages SOURCE:TARGET");
+    return false;
+}
+
 void srv_translate_text(srv_request *r)
 {
     if (srv_need_model(r, NULL) && is_translator(r)) {
         const json_t *options = srv_member(r->in, "parameters");
-        translate(r, json_object_get(r->in, "inputs"), "inputs", options, true);
+        if (names_language(r, options, "src_lang", r->model->source_language) &&
+            names_language(r, options, "tgt_lang", r->model->target_language))
+            translate(r, json_object_get(r->in, "inputs"), "inputs", options, true);
     }
 }
 

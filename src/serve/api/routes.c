@@ -237,13 +237,39 @@ static const srv_field srv_completion_fields[] = {
 
 static const srv_field srv_no_fields[] = {END};
 
+static const srv_field srv_cohere_embed_fields[] = {
+    {"texts", SRV_TEXTS, true, 0, 0, NULL, NULL, "the texts"},
+    MODEL,
+    {"input_type", SRV_CHOICE, false, 0, 0, "search_document|search_query|classification|clustering", NULL,
+     "the prompt of the model's folder for this kind of text, if it has one"},
+    {"embedding_types", SRV_TEXTS, false, 0, 0, NULL, NULL, "float, base64; default: float"},
+    {"truncate", SRV_CHOICE, false, 0, 0, "NONE|START|END", NULL, "the end that is cut; NONE: long texts are refused"},
+    {"output_dimension", SRV_INT, false, 1, RF_MAX_INDEX_DIMENSIONS, NULL, NULL, "keep only the first components"},
+    {"images", SRV_ONLY, false, 0, 0, "null", NULL, "not supported"},
+    USER,
+    END,
+};
+
+static const srv_field srv_cohere_tokenize_fields[] = {
+    {"text", SRV_STRING, true, 0, 0, NULL, NULL, "a text"},
+    MODEL,
+    END,
+};
+
+static const srv_field srv_cohere_detokenize_fields[] = {
+    {"tokens", SRV_IDS, true, 0, 0, NULL, NULL, "token ids"},
+    MODEL,
+    END,
+};
+
 static const srv_field srv_cohere_fields[] = {
     {"query", SRV_STRING, true, 0, 0, NULL, NULL, "the query"},
     {"documents", SRV_DOCUMENTS, true, 0, 0, NULL, NULL, "texts, or objects with a member \"text\""},
     MODEL,
     {"top_n", SRV_INT, false, 1, 1000000, NULL, NULL, "number of results; default: all"},
     {"return_documents", SRV_BOOL, false, 0, 0, NULL, NULL, "return the documents, too; default: false"},
-    {"max_chunks_per_doc", SRV_ONLY, false, 0, 0, "null", NULL, "not supported"},
+    {"max_chunks_per_doc", SRV_INT, false, 1, 10000, NULL, NULL,
+     "refused if a document is too long for one chunk: none is divided"},
     {"max_tokens_per_doc", SRV_INT, false, 1, 1000000000, NULL, NULL,
      "refused if a document has more tokens: none is truncated by itself"},
     {"rank_fields", SRV_ONLY, false, 0, 0, "null", NULL, "not supported"},
@@ -335,7 +361,7 @@ static const srv_field root_embed[] = {
 };
 static const srv_field root_label_options[] = {
     TOP_K,
-    {"function_to_apply", SRV_ONLY, false, 0, 0, "null", NULL, NULL},
+    {"function_to_apply", SRV_CHOICE, false, 0, 0, "softmax|sigmoid|none", NULL, NULL},
     END,
 };
 static const srv_field root_label[] = {
@@ -345,8 +371,8 @@ static const srv_field root_label[] = {
     END,
 };
 static const srv_field no_options[] = {
-    {"src_lang", SRV_ONLY, false, 0, 0, "null", NULL, NULL},
-    {"tgt_lang", SRV_ONLY, false, 0, 0, "null", NULL, NULL},
+    {"src_lang", SRV_STRING, false, 0, 0, NULL, NULL, NULL},
+    {"tgt_lang", SRV_STRING, false, 0, 0, NULL, NULL, NULL},
     {"generate_parameters", SRV_ONLY, false, 0, 0, "null", NULL, NULL},
     {"alignments", SRV_BOOL, false, 0, 0, NULL, NULL, NULL},
     END,

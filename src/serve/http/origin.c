@@ -52,8 +52,8 @@ bool srv_origin_is_right(const srv_request *r, const char *host, const char *ori
         (allowed && (!strcmp(allowed, "*") || (origin && !strcmp(allowed, origin)))))
         return true;
     snprintf(why, SPACE,
-             "header: Sec-Fetch-Site: expected same-origin, got %.40s; start the server with --cors-allow-origin %.100s "
-             "to let this page send requests",
+             "header: Sec-Fetch-Site: expected same-origin, got %.40s; start the server with --cors-allow-origin "
+             "%.100s to let this page send requests",
              site, origin ? origin : "ORIGIN");
     return false;
 }

@@ -202,11 +202,12 @@ bool srv_charge(srv_request *r, int64_t bytes)
     r->charged -= more;
     r->close = true;
     if (bytes > most)
-        srv_error(r, 413, "Validation", "the body: expected to need at most %lld bytes of memory (half of --max-memory), "
-                  "got about %lld", (long long)most, (long long)bytes);
+        srv_error(r, 413, "Validation",
+                  "the body: expected to need at most %lld bytes of memory (half of --max-memory), got about %lld",
+                  (long long)most, (long long)bytes);
     else {
         retry_after(r, 1);
-        srv_error(r, 503, "Overloaded", "the server is overloaded: bodies have %lld bytes of memory (--max-memory %lld)",
+        srv_error(r, 503, "Overloaded", "the server is overloaded: bodies have %lld bytes of --max-memory %lld",
                   (long long)(used - more), (long long)all);
     }
     return false;

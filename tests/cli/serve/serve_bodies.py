@@ -1,7 +1,9 @@
 """serve_bodies.py PROGRAM [WORD]... — which bodies are refused, and what the answers contain; run by serve_bodies.sh."""
+import base64
 import json
 import os
 import signal
+import struct
 import sys
 
 from serve_client import Server, TEXT, embed, expect, long_text, main, same_as_before, status, test
@@ -197,7 +199,7 @@ def members_of_other_servers_are_refused_by_name():
         ("add_special_tokens", False), ("instruction", "a")
     write = ("logit_bias", {"3": 1}), ("ignore_eos", True), ("min_tokens", 3), ("stop_token_ids", [3]), ("best_of", 2), \
         ("response_format", {"type": "json_object"}), ("guided_regex", "a"), ("n_predict", 3), ("max_completion_tokens", 3)
-    rank = ("top_k", 1), ("return_embeddings", True), ("truncation", False), ("max_chunks_per_doc", 3), ("rank_fields", ["a"])
+    rank = ("top_k", 1), ("return_embeddings", True), ("truncation", False), ("rank_fields", ["a"])
     rows = (("/v1/embeddings", {"input": "a", "model": "model"}, embed_all), ("/v1/completions", {"prompt": "the", "max_tokens": 2}, write),
             ("/v1/rerank", {"query": "a", "documents": ["b"], "model": "pairs"}, rank),
             ("/v2/rerank", {"query": "a", "documents": ["b"], "model": "pairs"}, rank))
@@ -291,8 +293,10 @@ def documents_are_not_truncated_by_themselves():
             status(s.post(path, dict(long, documents=["b"], max_tokens_per_doc=3)), 200)
             a = status(s.post(path, dict(long, max_tokens_per_doc=1)), 422).json()
             expect("`max_tokens_per_doc`: expected at least the" in a["message"] and "of document 1, got 1" in a["message"], a)
-            a = status(s.post(path, dict(long, max_chunks_per_doc=10)), 422).json()
-            expect("`max_chunks_per_doc`" in a["message"], a)
+            expect(status(s.post(path, dict(long, max_chunks_per_doc=10)), 200).json()["results"] == whole, "one chunk")
+            status(s.post(path, dict(long, documents=["b", long_text(600)])), 200)
+            a = status(s.post(path, dict(long, documents=["b", long_text(600)], max_chunks_per_doc=10)), 422).json()
+            expect("tokens. Given: " in a["message"], a)
 
 
 @test
@@ -365,6 +369,45 @@ def one_model_by_its_name():
         for bad in ("nobody", "", "a", "model/", "a/b/c", "model%00", "x" * 5000, "../embed"):
             status(s.ask("GET", f"/v1/models/{bad}"), 404)
         expect(status(s.post("/v1/models/model", {}), 405).headers["allow"] == "GET", "the method")
+
+
+@test
+def vectors_and_tokens_in_the_form_of_cohere():
+    texts = ["the old river", "paris"]
+    with Server(program, "-m", "model") as s:
+        v = status(s.post("/embed", {"inputs": texts}), 200).json()
+        plain = status(s.post("/v1/embed", {"texts": texts, "model": "model", "input_type": "search_query"}), 200).json()
+        expect((plain["embeddings"], plain["texts"], plain["response_type"]) == (v, texts, "embeddings_floats"), plain)
+        for path in "/v1/embed", "/v2/embed":
+            a = status(s.post(path, {"texts": texts, "embedding_types": ["float", "base64"], "truncate": "START"}), 200).json()
+            expect(a["embeddings"]["float"] == v and a["meta"]["api_version"]["version"] == path[2], a)
+            floats = [struct.unpack(f"<{len(v[0])}f", base64.b64decode(x)) for x in a["embeddings"]["base64"]]
+            expect(all(abs(x - y) < 1e-7 for f, w in zip(floats, v) for x, y in zip(f, w)), "base64", floats, v)
+        expect(status(s.post("/v2/embed", {"texts": texts}), 200).json()["embeddings"] == {"float": v}, "numbers")
+        many = {"texts": ["a"] * 96, "truncate": "NONE"}
+        expect(len(status(s.post("/v2/embed", many), 200).json()["embeddings"]["float"]) == 96, "96 texts")
+        for bad in ({"embedding_types": ["int8"]}, {"truncate": "LEFT"}, {"input_type": "image"}, {"images": ["a"]}, {"texts": [long_text(100)], "truncate": "NONE"}):
+            expect("message" in status(s.post("/v2/embed", {"texts": texts, **bad}), 422).json(), bad)
+        tokens = status(s.post("/v1/tokenize", {"text": "the old river", "model": "model"}), 200).json()
+        own = status(s.post("/tokenize", {"inputs": "the old river", "add_special_tokens": False}), 200).json()[0]
+        expect(tokens["tokens"] == [t["id"] for t in own] and tokens["token_strings"] == [t["text"] for t in own], tokens)
+        expect(status(s.post("/v1/detokenize", {"tokens": tokens["tokens"]}), 200).json()["text"] == "the old river", "the text")
+
+
+@test
+def options_that_say_what_is_computed_are_taken():
+    """huggingface_hub sends them."""
+    with Server(program, "-m", "labels") as s:
+        own = status(s.post("/", {"inputs": "a"}), 200).json()
+        expect(status(s.post("/", {"inputs": "a", "parameters": {"function_to_apply": "softmax"}}), 200).json() == own, own)
+        a = status(s.post("/", {"inputs": "a", "parameters": {"function_to_apply": "sigmoid"}}), 422).json()
+        expect("`function_to_apply`: expected that of this model, Softmax, got sigmoid" in a["error"], a)
+    with Server(program, "-m", "translate", "--languages", "en:de") as s:
+        own = status(s.post("/", {"inputs": "one two"}), 200).json()
+        languages = {"src_lang": "en", "tgt_lang": "de"}
+        expect(status(s.post("/", {"inputs": "one two", "parameters": languages}), 200).json() == own, own)
+        a = status(s.post("/", {"inputs": "one two", "parameters": {**languages, "tgt_lang": "fr"}}), 422).json()
+        expect("`tgt_lang`: expected de, got fr" in a["error"], a)
 
 
 @test
