@@ -353,19 +353,33 @@ static rf_status extend(struct conversion *c)
     return RF_OK;
 }
 
-/* Tensors that are not in int8 keep the type of the word embeddings, unless the caller names one. */
+/* The type of the word embeddings or, if they are in int8, of the first tensor that is not. */
+static rf_type type_of_source(const struct conversion *c)
+{
+    const rf_weight *t = c->match[c->params.word];
+    for (size_t i = 0; !(t && t->readable) && i < c->params.n; i++) t = c->match[i];
+    return t && t->readable ? t->type : RF_F32;
+}
+
+/* Whether the word embeddings are also the matrix of the head, which other programs do not read in int8. */
+static bool ties_words(const struct conversion *c)
+{
+    const rf_head head = c->params.head;
+    return c->head && c->config.tie_word_embeddings && (head == RF_HEAD_MLM || head == RF_HEAD_SEQ2SEQ);
+}
+
+/* Tensors that are not in int8 keep the type of the source, unless the caller names one. */
 static rf_status choose_types(struct conversion *c)
 {
-    const rf_weight *word = c->match[c->params.word];
     const bool as_they_are = c->o.keep_type && c->config.quantized;
-    const rf_type usual = word && word->readable ? word->type : RF_F32;
+    const rf_type usual = type_of_source(c);
     const bool int8 = as_they_are || (!c->o.keep_type && c->o.type == RF_I8), own = int8 || c->o.keep_type;
     c->rest = own ? usual : c->o.type;
     const rf_status status = rf__unused_read(c->ctx, c->w, own ? NULL : &c->rest, &c->unused, c->why);
     if (status || !int8) return status;
     c->scale = rf__calloc(c->ctx, c->params.n, sizeof *c->scale);
     if (!c->scale) return rf_fail(c->why, RF_ENOMEM, "out of memory: a list of %zu parameters", c->params.n);
-    return rf__convert_int8(&c->params, c->w, c->match, as_they_are, c->slab, c->scale, c->why);
+    return rf__convert_int8(&c->params, c->w, c->match, as_they_are, !ties_words(c), c->slab, c->scale, c->why);
 }
 
 /* A class without a head names its tensors without the family's prefix. */

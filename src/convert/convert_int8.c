@@ -1,4 +1,4 @@
-/* convert_int8.c — quantizes a model's matrices to int8, and lists its modules without int8.
+/* convert_int8.c — quantizes a model's matrices and word embeddings to int8, and lists its modules without int8.
  *
  *     q[j,p] = w[j,p] / scale[j] to nearest         scale[j] = max_p |w[j,p]| / 127        rf_quantize_int8 */
 #include <stdio.h>
@@ -24,13 +24,14 @@ static rf_status one_matrix(const rf_params *params, const rf_weights *w, const 
 }
 
 rf_status rf__convert_int8(const rf_params *params, const rf_weights *w, const rf_weight *const *match,
-                           bool as_they_are, float *slab, float **scale, rf_error *why)
+                           bool as_they_are, bool words, float *slab, float **scale, rf_error *why)
 {
     rf_status status = RF_OK;
     for (size_t i = 0; i < params->n && !status; i++) {
         const rf_param *p = &params->p[i];
         if (!match[i] || !p->count) continue;
-        if (!is_whole(match[i], p) && (as_they_are || !rf__param_in_int8(params, p))) continue;
+        if (!is_whole(match[i], p) && (as_they_are || !(rf__param_in_int8(params, p) || (i == params->word && words))))
+            continue;
         scale[i] = rf__alloc(params->ctx, (size_t)p->dim[0] * sizeof **scale);
         if (!scale[i]) return rf_fail(why, RF_ENOMEM, "out of memory: %lld scales", (long long)p->dim[0]);
         status = one_matrix(params, w, match[i], p, slab + p->offset, scale[i], why);
@@ -114,7 +115,7 @@ json_t *rf__convert_int8_config(const rf_params *params, float *const *scale, co
     }
     if (l.name && l.item) {
         add_tied(&l, params);
-        all = rf__quantized_json(l.item, l.n);
+        all = rf__quantized_json(l.item, l.n, scale[params->word]);
     }
     rf__free(params->ctx, (void *)l.item);
     rf__free(params->ctx, l.name);

@@ -11,9 +11,10 @@
  * scales.
  *
  *   as_they_are      true: only those that are in int8 in `w`; false: also the matrices of the layers
+ *   words            ... and the word embeddings
  *   RF_ENUMERIC      names the tensor whose weights cannot be scaled: all are zero, or too large */
 rf_status rf__convert_int8(const rf_params *params, const rf_weights *w, const rf_weight *const *match,
-                           bool as_they_are, float *slab, float **scale, rf_error *why);
+                           bool as_they_are, bool words, float *slab, float **scale, rf_error *why);
 
 /* The quantization_config for config.json (rf__quantized_json); NULL: out of memory. */
 json_t *rf__convert_int8_config(const rf_params *params, float *const *scale, const rf__unused *unused);

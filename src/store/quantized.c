@@ -1,4 +1,5 @@
-/* quantized.c — weights in int8 in the format of compressed-tensors: W8A8, one scale for each row.
+/* quantized.c — weights in int8 in the format of compressed-tensors: W8A8, one scale for each row; tables that are
+ * looked up (targets "Embedding"), too, without activations.
  *
  *     w[j,p] = weight_scale[j,0] weight[j,p]         weight [n,k] I8, weight_scale [n,1], positive; no zero point
  *
@@ -76,13 +77,24 @@ static rf_status check_part(const char *file, const char *group, const json_t *s
     return keep_rules(file, path, v, rules, why);
 }
 
+static const char tables[] = "Embedding";
+
+/* Whether a group is of tables alone, which have no activations. */
+static bool is_of_tables(const json_t *scheme)
+{
+    const json_t *targets = json_object_get(scheme, "targets"), *input = json_object_get(scheme, "input_activations");
+    const char *one = json_string_value(json_array_get(targets, 0));
+    return one && json_array_size(targets) == 1 && !strcmp(one, tables) && (!input || json_is_null(input));
+}
+
 static rf_status check_group(const char *file, const char *name, const json_t *scheme, rf_error *why)
 {
     char path[160];
     snprintf(path, sizeof path, KEY ".config_groups.%.60s", rf__printable(name).text);
     if (!json_is_object(scheme)) return rf_fail(why, RF_EDATA, "%s: %s is not an object", file, path);
     rf_status status = check_part(file, name, scheme, "weights", weight_rules, why);
-    if (!status) status = check_part(file, name, scheme, "input_activations", activation_rules, why);
+    if (!status && !is_of_tables(scheme))
+        status = check_part(file, name, scheme, "input_activations", activation_rules, why);
     return status ? status : keep_rules(file, path, scheme, group_rules, why);
 }
 
@@ -112,16 +124,24 @@ static json_t *part_json(const struct rule *rules)
     return part;
 }
 
-/* The same rules define what is written. */
-json_t *rf__quantized_json(const char *const *ignore, size_t n)
+/* The same rules define what is written. compressed-tensors packs weights without activations, unless a format is
+ * given. */
+static json_t *group_json(bool matrices)
 {
-    json_t *all = json_object(), *q = json_object(), *group = part_json(group_rules), *groups = json_object(),
-           *list = json_array();
-    for (size_t i = 0; i < n; i++) rf__json_add(&list, json_string(ignore[i]));
-    rf__json_set(&group, "targets", json_pack("[s]", "Linear"));
+    json_t *group = part_json(group_rules);
+    rf__json_set(&group, "targets", json_pack("[s]", matrices ? "Linear" : tables));
     rf__json_set(&group, "weights", part_json(weight_rules));
-    rf__json_set(&group, "input_activations", part_json(activation_rules));
-    rf__json_set(&groups, "group_0", group);
+    rf__json_set(&group, "input_activations", matrices ? part_json(activation_rules) : json_null());
+    if (!matrices) rf__json_set(&group, "format", json_string("int-quantized"));
+    return group;
+}
+
+json_t *rf__quantized_json(const char *const *ignore, size_t n, bool words)
+{
+    json_t *all = json_object(), *q = json_object(), *groups = json_object(), *list = json_array();
+    for (size_t i = 0; i < n; i++) rf__json_add(&list, json_string(ignore[i]));
+    rf__json_set(&groups, "group_0", group_json(true));
+    if (words) rf__json_set(&groups, "group_1", group_json(false));
     for (const struct rule *r = top_rules; r->key; r++)
         if (strcmp(r->value, "null")) rf__json_set(&q, r->key, json_loads(r->value, JSON_DECODE_ANY, NULL));
     rf__json_set(&q, "config_groups", groups);

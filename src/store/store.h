@@ -97,7 +97,7 @@ bool rf__config_same_positions(const rf_config *a, const rf_config *b);
 
 /* Weights in int8 with scales (quantized.c). read_config: *out is 1 if quantization_config exists and is supported;
  * RF_EUNSUPPORTED names the key of another scheme. json: that key, for a folder in which the modules in `ignore` are
- * not quantized.
+ * not quantized. words: the word embeddings are.
  *
  *   rf__quantized         whether the tensor is a matrix in int8; scale of its rows, NULL: none that matches
  *   owner                 the int8 matrix that `t` is a scale or zero point of; NULL: none
@@ -106,7 +106,7 @@ bool rf__config_same_positions(const rf_config *a, const rf_config *b);
  *   spread                converts the integers in `to` to weights, in place
  *   rf__weights_codes     the integers, contiguous */
 rf_status rf__quantized_read_config(const char *file, const json_t *root, int *out, rf_error *why);
-json_t *rf__quantized_json(const char *const *ignore, size_t n);
+json_t *rf__quantized_json(const char *const *ignore, size_t n, bool words);
 bool rf__quantized(const rf_weight *t);
 const rf_weight *rf__quantized_scale(const rf_weights *w, const rf_weight *t);
 const rf_weight *rf__quantized_owner(const rf_weights *w, const rf_weight *t);

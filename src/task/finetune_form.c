@@ -75,7 +75,7 @@ rf_status rf__finetune_labels(const rf__run *r, rf__finetune_run *f, rf_error *w
 {
     rf_config c;
     const char *folder = *r->from ? r->from : r->o.model;
-    if (f->task->name_output || rf_config_read(r->ctx, folder, &c, NULL)) return RF_OK;   /* reported where it is opened */
+    if (f->task->name_output || rf_config_read(r->ctx, folder, &c, NULL)) return RF_OK;   /* reported by who opens it */
     if (rf_config_head(&c) != rf__finetune_head(f, &c)) return RF_OK;
     const rf_status status = rf_labels_read(r->ctx, folder, &f->unnamed, why);
     if (status || !rf__labels_unnamed(&f->unnamed)) rf_labels_free(&f->unnamed);

@@ -20,6 +20,7 @@ static const char *const models[] = {"plain",
                                      "causal",
                                      "causal_value",
                                      "int8",
+                                     "int8_words",
                                      "relative/bert_model",
                                      "relative/nezha_model",
                                      "relative/relative_key_model",
@@ -228,9 +229,9 @@ static void int8_is_near(void **state)
 static void int8_of_a_folder_is_as_its_program_computes(void **state)
 {
     (void)state;
-    const char *const isa[] = {NULL, "ref"};
-    for (size_t i = 0; i < RF_COUNT(isa); i++) {
-        const distance d = check_answers("int8", "int8.txt", isa[i], RF_I8);
+    const char *const isa[] = {NULL, "ref"}, *const model[] = {"int8", "int8_words"};
+    for (size_t i = 0; i < RF_COUNT(isa) * RF_COUNT(model); i++) {
+        const distance d = check_answers(model[i / 2], "int8.txt", isa[i % 2], RF_I8);
         const double relative = sqrt(d.off / d.all);
         print_message("int8 beside compressed-tensors: %.1e of the size, largest difference %.1e\n", relative, d.worst);
         if (!(relative <= 0.0076 * sqrt(8))) fail_msg("differs by %.3g of the size", relative);

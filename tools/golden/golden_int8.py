@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Makes tests/golden/models/int8: a small RoFormer whose layers compressed-tensors has quantized (W8A8: a scale for each
 row of weights, one for each token of activations), and what transformers computes with it: golden.txt with the dequantized
-weights, int8.txt with activations in int8 as well.  With --check it loads what roformer wrote and compares.
+weights, int8.txt with activations in int8 as well.  In int8_words, the word embeddings are quantized, too, and the head has
+a matrix of its own.  With --check it loads what roformer wrote and compares.
 
-    python tools/golden/golden_int8.py                                # rewrites tests/golden/models/int8
+    python tools/golden/golden_int8.py                                # rewrites tests/golden/models/int8 and int8_words
     python tools/golden/golden_int8.py --check build/release/roformer # roformer convert --dtype int8, read by transformers
 
 Needs torch, transformers 5, compressed-tensors and, for --check, nothing else; the tests need none of them.
@@ -41,9 +42,14 @@ SCHEME = {
 }
 
 
-def quantize(model):
+WORDS = {**SCHEME, "ignore": SCHEME["ignore"] + ["roformer.embeddings.token_type_embeddings", "roformer.encoder.embed_positions"],
+         "config_groups": {**SCHEME["config_groups"], "group_1": {
+             "targets": ["Embedding"], "weights": dict(ARGUMENTS, strategy="channel"), "input_activations": None, "format": "int-quantized"}}}
+
+
+def quantize(model, scheme):
     """The package's own scales (127.5 steps to the largest) and its own rounding."""
-    config = QuantizationConfig.model_validate(SCHEME)
+    config = QuantizationConfig.model_validate(scheme)
     apply_quantization_config(model, config)
     with torch.no_grad():
         for module in model.modules():
@@ -82,20 +88,21 @@ def products(path, model, generator):
         print("end", file=out)
 
 
-def write():
-    folder = ROOT / "int8"
-    model = make(CONFIG, golden.seeded(SEED))
-    quantize(model)
+def write(name, settings, scheme):
+    folder = ROOT / name
+    model = make(settings, golden.seeded(SEED))
+    quantize(model, scheme)
     golden.save(model, folder)
     config = json.loads((folder / "config.json").read_text())
-    config["quantization_config"] = dict(QuantizationConfig.model_validate(SCHEME).to_dict())
+    config["quantization_config"] = dict(QuantizationConfig.model_validate(scheme).to_dict())
     (folder / "config.json").write_text(json.dumps(config, indent=2, default=str) + "\n")
     dense = RoFormerForMaskedLM.from_pretrained(
         folder, quantization_config=transformers.CompressedTensorsConfig(dequantize=True)).eval().float()
     answers(folder / "golden.txt", dense, torch.Generator().manual_seed(SEED + 1), "float32 on the CPU")
     whole = RoFormerForMaskedLM.from_pretrained(folder).eval()
     answers(folder / "int8.txt", whole, torch.Generator().manual_seed(SEED + 1), "W8A8 on the CPU")
-    products(folder / "products.txt", whole, torch.Generator().manual_seed(SEED + 2))
+    if name == "int8":
+        products(folder / "products.txt", whole, torch.Generator().manual_seed(SEED + 2))
     for file in folder.iterdir():
         file.chmod(0o644)
     print(golden.size(folder), "bytes")
@@ -145,7 +152,8 @@ def main():
     if given.check:
         check(given.check)
     else:
-        write()
+        write("int8", CONFIG, SCHEME)
+        write("int8_words", dict(CONFIG, tie_word_embeddings=False), WORDS)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,8 @@ typedef struct rf_convert_options {
     int keep_type;              /* 1 (default): keep the type of the source's word embeddings, and keep int8
                                    matrices; `type` is ignored */
     /* Type to write: RF_F32, RF_BF16, RF_F16, or RF_I8: the matrices of the layers in int8 with a scale for each row
-       (W8A8 of compressed-tensors), the rest in the type of the source's word embeddings. */
+       (W8A8 of compressed-tensors), also the word embeddings unless they are a head's matrix, the rest in the type of
+       the source's word embeddings. */
     rf_type type;
     const char *const *drop;    /* names of tensors to leave out; "name*" matches a prefix */
     size_t drops;

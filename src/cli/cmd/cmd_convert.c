@@ -65,7 +65,8 @@ static int run(void *arguments, cli_io *io)
 static const cli_option options[] = {
     {"SRC DST", 0, CLI_OPERANDS, A(folder), NULL, NULL, 2, 2, NULL, "", NULL},
     {"dtype", 0, CLI_CHOICE, A(type), "same|f32|bf16|f16|int8", "same", 0, 0, NULL,
-     "data type of the written weights; int8: only for the matrices of the layers, the other weights keep their type",
+     "data type of the written weights; int8: only for the matrices of the layers and, unless they are a head's "
+     "matrix, the word embeddings; the other weights keep their type",
      "torch_dtype"},
     {"drop", 0, CLI_EACH, A(drop), "NAME", NULL, 0, 0, NULL,
      "tensor to leave out, which the model must not need; NAME* stands for all names with this beginning; may be "
@@ -100,8 +101,9 @@ const cli_command cmd_convert = {
     "does not use are kept unless --drop names them.  The written weights are read back and compared.  Keys of "
     "config.json that this program does not use are kept.  Other files, the tokenizer's among them, are copied, except "
     "weights in other formats and files of a training run; each of these files is listed.\n"
-    "With --dtype int8, the matrices of the layers are stored with 8 bits per weight and one scale per row, in the "
-    "format of compressed-tensors (W8A8).  Other commands use these weights unchanged if --dtype int8 is given.",
+    "With --dtype int8, the matrices of the layers and the word embeddings, unless they are also a head's matrix, are "
+    "stored with 8 bits per weight and one scale per row, in the format of compressed-tensors (W8A8).  Other commands "
+    "use these weights unchanged if --dtype int8 is given.",
     examples,
     options,
     sizeof(struct args),

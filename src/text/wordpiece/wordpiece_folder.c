@@ -472,7 +472,8 @@ rf_status rf__wordpiece_open(rf_tokenizer_folder *f, rf_tokenizer **out)
 
 /* ---- saving ---- */
 
-/* An id without a token would become a token; it is written as a repetition of the last token, whose last line counts. */
+/* An id without a token would become a token; it is written as a repetition of the last token, whose last line
+ * counts. */
 rf_status rf__wordpiece_save(const rf_tokenizer *any, rf_ready_files *to, rf_error *why)
 {
     const rf_wordpiece *t = rf__as_wordpiece(any);
