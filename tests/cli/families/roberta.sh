@@ -69,6 +69,20 @@ sed 's/,"offsets.*//' prefixed > prefixed_ids && sed 's/,"offsets.*//' out > bla
 cmp -s prefixed_ids blank_ids || fail "add_prefix_space of the settings is not followed: $(cat prefixed)"
 echo '{"tokenizer_class":"RobertaTokenizer"}' > pairs/tokenizer_config.json
 expect 0 '' "$program" tokenize -m pairs 'a'
+# PhoBERT: vocab.txt and bpe.codes, of the class that config.json names.
+cp -r "$repository/tests/golden/roberta/masked" phobert && chmod -R u+w phobert && cp "$repository"/tests/golden/phobert/[bv]* phobert
+sed 's/^{/{"tokenizer_class": "PhobertTokenizer",/' "$repository/tests/golden/roberta/masked/config.json" > phobert/config.json
+expect 0 '' "$program" tokenize -m phobert 'tôi yêu <mask>'
+grep -q '^tôi ' out || fail "PhoBERT: $(cat out)"
+printf 'tôi yêu tiếng Việt\n' > line
+expect 0 '' "$program" embed -q -m phobert -f f32 -o a.f32 line
+expect 0 'has 48 tokens' "$program" fill-mask -m phobert 'tôi <mask> tiếng'
+expect 0 'read back and compared' "$program" convert phobert phobert2
+for file in vocab.txt bpe.codes; do same phobert/$file phobert2/$file; done
+holds phobert2/tokenizer_config.json '"tokenizer_class": "PhobertTokenizer"'
+expect 0 '' "$program" embed -q -m phobert2 -f f32 -o b.f32 line
+same a.f32 b.f32 "PhoBERT after convert"
+expect 0 '' "$program" verify phobert2
 # Relative positions of transformers 4: its learned ones, which are in the file, too, are not used.
 for model in relative_key_model relative_key_query_model relative_key_causal_model relative_key_roberta_model; do
     rm -rf written small
