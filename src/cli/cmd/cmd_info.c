@@ -271,12 +271,30 @@ static json_t *tensor_table(const rf_weights *w)
     return list;
 }
 
-/* Whether the weights match the configuration, and which tensors are not used. */
-static rf_status fit(const cli_io *io, const rf_config *c, const rf_weights *w, json_t **o, rf_error *why)
+/* The type of the largest matrix of fractions; integers are ids of positions, or codes with scales. */
+static const char *main_type(const rf_weights *w)
+{
+    const rf_weight *best = NULL;
+    for (size_t i = 0; i < rf_weights_count(w); i++) {
+        const rf_weight *t = rf_weights_at(w, i);
+        if ((*t->dtype == 'F' || *t->dtype == 'B') && (!best || t->bytes > best->bytes)) best = t;
+    }
+    return (best ? best : rf_weights_at(w, 0))->dtype;
+}
+
+/* Whether the weights match the configuration, and which tensors are not used. The parameters of a head that they do
+ * not have are not counted. */
+static rf_status fit(const cli_io *io, const rf_config *c, const rf_weights *w, json_t *config, json_t **o,
+                     rf_error *why)
 {
     rf_fit f;
     const rf_status status = rf_weights_fit(io->ctx, w, c, &f, why);
     if (status) return status;
+    if (!f.head && rf_config_head(c) == RF_HEAD_MLM) {
+        rf_config bare = *c;
+        rf_config_set_head(&bare, RF_HEAD_EMBED);
+        cli_json_set(&config, "parameters", json_integer(rf_config_parameters(&bare)));
+    }
     cli_json_set(o, "mlm_head", json_boolean(f.head));
     cli_json_set(o, "ignored", json_string(*f.ignored ? f.ignored : "nothing"));
     rf_fit_free(&f);
@@ -315,8 +333,10 @@ static rf_status describe(const cli_io *io, const char *folder, json_t **o, json
     cli_json_set(o, "position", position);
     if ((status = describe_tokenizer(io, folder, o, why)) || (status = describe_vectors(io, folder, &c, o, why)))
         return status;
-    if (rf_weights_path(folder, path, sizeof path, NULL)) {
+    rf_error none = {0};
+    if (rf_weights_path(folder, path, sizeof path, &none)) {
         cli_json_set(o, "weights", json_null());
+        cli_note(io, "no weights: %s", none.text);
         return RF_OK;
     }
     if ((status = rf_weights_open(io->ctx, path, &w, why))) return status;
@@ -330,9 +350,9 @@ static rf_status describe(const cli_io *io, const char *folder, json_t **o, json
     cli_json_set(&weights, "file", cli_text_json(path, strlen(path)));
     cli_json_set(&weights, "tensors", json_integer((json_int_t)rf_weights_count(w)));
     cli_json_set(&weights, "bytes", json_integer((json_int_t)bytes));
-    if (rf_weights_count(w)) cli_json_set(&weights, "type", json_string(rf_weights_at(w, 0)->dtype));
+    if (rf_weights_count(w)) cli_json_set(&weights, "type", json_string(main_type(w)));
     if (in_int8) cli_json_set(&weights, "matrices_in_int8", json_integer(in_int8));
-    status = fit(io, &c, w, &weights, why);
+    status = fit(io, &c, w, json_object_get(*o, "config"), &weights, why);
     cli_json_set(o, "weights", weights);
     *tensors = tensor_table(w);
     rf_weights_close(w);

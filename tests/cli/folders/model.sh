@@ -23,7 +23,7 @@ fresh; printf '\377\377\377\377\377\377\377\377{}' > model/model.safetensors
 expect 3 'model.safetensors' "$program" fill-mask -m model '[MASK]'
 fresh; rm model/model.safetensors
 expect 4 'model.safetensors' "$program" fill-mask -m model '[MASK]'
-expect 0 '' "$program" info -m model
+expect 0 'no weights: model: expected weights' "$program" info -m model
 fresh; : > model/vocab.txt
 expect 3 'vocab.txt' "$program" tokenize -m model x
 fresh; grep -v 'MASK' good/vocab.txt > model/vocab.txt
@@ -52,6 +52,27 @@ holds out '"not readable": "'
 rm model/tokenizer.json
 expect 0 '' "$program" info -m model --json
 holds out '"tokenizer": null'
+
+# Without a head, its parameters are not counted; a buffer of integers, which is first in the file, says nothing of the weights.
+mkdir bare && cp "$repository"/tests/golden/sentences/models/bert/config.json bare
+python3 - "$repository/tests/golden/sentences/models/bert/model.safetensors" bare/model.safetensors <<'END' || fail "no Python"
+import json, struct, sys
+data = open(sys.argv[1], "rb").read()
+n = struct.unpack("<Q", data[:8])[0]
+header = json.loads(data[8:8 + n])
+header = {k: v if k == "__metadata__" else dict(v, data_offsets=[x + 64 for x in v["data_offsets"]]) for k, v in header.items()}
+header["embeddings.position_ids"] = {"dtype": "I64", "shape": [1, 8], "data_offsets": [0, 64]}
+header = json.dumps(header).encode()
+header += b" " * (-len(header) % 8)
+open(sys.argv[2], "wb").write(struct.pack("<Q", len(header)) + header + bytes(64) + data[8 + n:])
+END
+expect 0 '' "$program" info -m bare --json
+python3 - <<'END' || fail "info of a model without a head: $(grep -E '"(parameters|type)"' out)"
+import json, math
+about = json.load(open("out"))
+there = sum(math.prod(t["shape"]) for t in about["tensors"] if "pooler" not in t["name"] and t["type"] != "I64")
+assert about["config"]["parameters"] == there and about["weights"]["type"] == "F32" and about["tensors"][0]["type"] == "I64", about
+END
 
 # The table of tensors, for people and for programs.
 expect 0 '' "$program" info -m good --tensors
