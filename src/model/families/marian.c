@@ -22,6 +22,15 @@ static const rf_config_sign signs[] = {
     {"rotary_cross_attention", NULL, false, false},
     {0},
 };
+/* Keys of published files that MarianConfig does not use. */
+static const rf_known_key known[] = {
+    RF_IDLE("add_bias_logits", "the logits always have a bias"),
+    RF_IDLE("classif_dropout", "of a head for texts"),
+    RF_IDLE("extra_pos_embeddings", "sines need no rows"),
+    RF_IDLE("static_position_embeddings", "positions are sines"),
+    {0},
+};
+
 static const rf_config_key keys[] = {RF_SEQ2SEQ_KEYS(1024, 12, 16, 4096, 58101, 58100, 0, 0)};
 
 const rf_family rf__family_marian = {
@@ -30,6 +39,7 @@ const rf_family rf__family_marian = {
                .title = "Marian",
                .sign = signs,
                .key = keys,
+               .known = known,
                .class = classes,
                .position = "sinusoidal_halves",
                .one_width = true,
