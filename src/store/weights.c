@@ -1,6 +1,8 @@
 /* weights.c — opens weights in the formats of safetensors, torch.save and Keras, as one file or as the shards of an
  * index; finds, reads and releases tensors. */
 #define _GNU_SOURCE
+#include <dirent.h>
+#include <fnmatch.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -233,34 +235,74 @@ rf_status rf_weights_path(const char *folder, char *path, size_t size, rf_error 
 
 #define ESMC "weights of the package esm", "use a folder of transformers' class EsmcForMaskedLM, with the same weights"
 
-/* Weights in formats that cannot be read, with the remedy. */
+#define RENAME "rename it to " RF_FILE_WEIGHTS " if it has the whole model"
+#define RENAME_TORCH "rename it to " RF_FILE_TORCH " if it has the tensors of this model (a state_dict)"
+#define FLAX "load it with transformers 4 (from_flax=True) and save it (save_pretrained)"
+#define MADE_OF "use the weights that it was made of"
+#define TENSORS "write its tensors as model.safetensors under the names of transformers"
+
+/* Weights in formats that cannot be read, or under other names, with the remedy. In the last part of a path, * stands
+ * for anything. The first that is there counts. */
 static const struct { const char *file, *what, *how; } foreign[] = {
+    {"model-*-of-*.safetensors", "shards without their index", "fetch " RF_FILE_WEIGHTS_INDEX},
+    {"pytorch_model-*-of-*.bin", "shards without their index", "fetch " RF_FILE_TORCH_INDEX},
+    {"model*.safetensors", "safetensors of another name", RENAME},
+    {"consolidated*.safetensors", "safetensors of another name", "use the folder with the names of transformers"},
+    {"pytorch_model*.bin", "PyTorch's file of another name", RENAME_TORCH},
     {"tf_model.h5.index.json", "Keras in shards",
      "load it with transformers 4 (from_tf=True) and save it (save_pretrained)"},
-    {"model.weights.h5", "Keras 3", "write its tensors as model.safetensors under the names of transformers"},
-    {"flax_model.msgpack", "Flax", "load it with transformers 4 (from_flax=True) and save it (save_pretrained)"},
-    {"model_state.pdparams", "PaddlePaddle", "write its tensors as model.safetensors under the names of transformers"},
-    {"model.pdparams", "PaddlePaddle", "write its tensors as model.safetensors under the names of transformers"},
-    {"rust_model.ot", "rust-bert", "use the weights that it was made of"},
-    {"model.onnx", "an ONNX graph", "use the weights that it was made of"},
-    {"onnx/model.onnx", "an ONNX graph", "use the weights that it was made of"},
-    {"openvino_model.bin", "an OpenVINO graph", "use the weights that it was made of"},
-    {"esmc_300m_2024_12_v0.pth", ESMC},
-    {"esmc_600m_2024_12_v0.pth", ESMC},
-    {"data/weights/esmc_300m_2024_12_v0.pth", ESMC},
-    {"data/weights/esmc_600m_2024_12_v0.pth", ESMC},
+    {"model.weights.h5", "Keras 3", TENSORS},
+    {"*.h5", "Keras' file of another name", "rename it to " RF_FILE_KERAS " if transformers wrote it"},
+    {"flax_model*.msgpack", "Flax", FLAX},
+    {"*.pdparams", "PaddlePaddle", TENSORS},
+    {"rust_model.ot", "rust-bert", MADE_OF},
+    {"esmc_*.pth", ESMC},
+    {"data/weights/esmc_*.pth", ESMC},
+    {"*.pt", "PyTorch's file of another name", RENAME_TORCH},
+    {"*.pth", "PyTorch's file of another name", RENAME_TORCH},
+    {"*.gguf", "GGUF", MADE_OF},
+    {"*.onnx", "an ONNX graph", MADE_OF},
+    {"onnx/*.onnx", "an ONNX graph", MADE_OF},
+    {"openvino_model*.bin", "an OpenVINO graph", MADE_OF},
+    {"openvino/*.bin", "an OpenVINO graph", MADE_OF},
+    {"saved_model.pb", "a SavedModel of TensorFlow", MADE_OF},
 };
 #undef ESMC
+#undef RENAME
+#undef RENAME_TORCH
+#undef FLAX
+#undef MADE_OF
+#undef TENSORS
+
+/* The first name in the folder, in alphabetical order, that a path with a pattern as its last part has. */
+static bool is_in_folder(const rf_ctx *ctx, const char *folder, const char *pattern, char name[256])
+{
+    char path[4096];
+    const char *slash = strrchr(pattern, '/'), *last = slash ? slash + 1 : pattern;
+    *name = 0;
+    if (rf__path(path, sizeof path, folder, pattern, NULL)) return false;
+    if (!strchr(last, '*')) return rf__is_there(ctx, path) && snprintf(name, 256, "%s", pattern) > 0;
+    path[strlen(path) - strlen(last)] = 0;
+    DIR *d = opendir(path);
+    for (struct dirent *e; d && (e = readdir(d));) {
+        char own[256];
+        const int n = snprintf(own, sizeof own, "%.*s%s", (int)(last - pattern), pattern, e->d_name);
+        if (n < (int)sizeof own && !fnmatch(last, e->d_name, FNM_PERIOD) && (!*name || strcmp(own, name) < 0))
+            memcpy(name, own, sizeof own);
+    }
+    if (d) closedir(d);
+    return *name;
+}
 
 rf_status rf__weights_foreign(const rf_ctx *ctx, const char *folder, rf_error *why)
 {
-    char path[4096];
+    char name[256];
     for (size_t i = 0; i < RF_COUNT(foreign); i++)
-        if (!rf__path(path, sizeof path, folder, foreign[i].file, NULL) && rf__is_there(ctx, path))
+        if (is_in_folder(ctx, folder, foreign[i].file, name))
             return rf_fail(why, RF_EUNSUPPORTED,
                            "%.120s: expected weights of safetensors, PyTorch, TensorFlow 1 or tf_model.h5, got %s "
                            "(%s), which is not read; %s",
-                           folder, foreign[i].file, foreign[i].what, foreign[i].how);
+                           folder, rf__printable(name).text, foreign[i].what, foreign[i].how);
     return RF_OK;
 }
 

@@ -101,7 +101,8 @@ static rf_status unknown_class(const rf_tokenizer_folder *f, const char *path)
         return rf_fail(f->why, RF_EUNSUPPORTED, "%s: model: expected type Unigram, BPE or WordPiece, got %.60s",
                        f->fast_path, type ? rf__printable(type).text : "none");
     return rf_fail(f->why, RF_EUNSUPPORTED, "%s: tokenizer_class: %.60s: expected " RF_FILE_TOKENIZER " next to it, "
-                   "from which such a tokenizer is read, got none%s", path, rf__printable(f->class).text, hint);
+                   "from which such a tokenizer is read, got %s%s", path, rf__printable(f->class).text,
+                   rf__folder_pieces(f), hint);
 }
 
 static rf_status row_of_json(rf_tokenizer_folder *f, const rf_tokenizer_row **row)
@@ -161,10 +162,11 @@ static rf_status has_chinese_words(rf_tokenizer_folder *f, bool *out)
     return status;
 }
 
-static void take_class(const char *class, const rf_tokenizer_row **row)
+static bool take_class(const char *class, const rf_tokenizer_row **row)
 {
     for (const rf_tokenizer_row *const *r = rf__tokenizer_rows; *r; r++)
-        if (names(*r, class)) *row = *r;
+        if (names(*r, class)) return *row = *r, true;
+    return false;
 }
 
 /* The classes that transformers assumes for a model_type if no tokenizer_class is given. */
@@ -176,6 +178,12 @@ static const struct { const char *model_type, *file, *class; } model_classes[] =
     {"gpt2", RF_FILE_MERGES, "GPT2Tokenizer"},
     {"qwen2", RF_FILE_MERGES, "Qwen2Tokenizer"},
     {"qwen3", RF_FILE_MERGES, "Qwen2Tokenizer"},
+    {"albert", RF_FILE_SUBWORDS, "AlbertTokenizer"},
+    {"big_bird", RF_FILE_SUBWORDS, "BigBirdTokenizer"},
+    {"mt5", RF_FILE_SUBWORDS, "T5Tokenizer"},
+    {"pegasus", RF_FILE_SUBWORDS, "PegasusTokenizer"},
+    {"t5", RF_FILE_SUBWORDS, "T5Tokenizer"},
+    {"xlnet", RF_FILE_SUBWORDS, "XLNetTokenizer"},
 };
 
 /* Without a tokenizer_class, transformers uses the model type: RoFormerTokenizer for a RoFormer.  It differs from
@@ -188,8 +196,10 @@ static rf_status row_of_model(rf_tokenizer_folder *f, const rf_tokenizer_row **r
     if (file && !strcmp(file, RF_FILE_TOKENIZER) && !has_file(f->ctx, f->path, RF_FILE_SOURCE_SUBWORDS))
         return find_in_json(f, row);
     for (size_t i = 0; i < RF_COUNT(model_classes) && type; i++)
-        if (!strcmp(type, model_classes[i].model_type) && has_file(f->ctx, f->path, model_classes[i].file))
-            take_class(model_classes[i].class, row);
+        if (!strcmp(type, model_classes[i].model_type) && has_file(f->ctx, f->path, model_classes[i].file)) {
+            if (!take_class(model_classes[i].class, row))
+                return f->class = model_classes[i].class, unknown_class(f, f->model_path);
+        }
     if (!file && rf__spm_folder_has(f)) return *row = rf__tokenizer_row_of("fast_unigram", NULL), RF_OK;
     const bool roformer = type ? !strcmp(type, "roformer") : has_file(f->ctx, f->path, RF_FILE_TF_CONFIG);
     if (!file || strcmp(file, RF_FILE_VOCAB) != 0 || !roformer) return RF_OK;

@@ -37,6 +37,20 @@ bool rf__folder_is(const rf_tokenizer_folder *f, const char *class, const char *
     return type && model_type && !strcmp(type, model_type);
 }
 
+const char *rf__folder_pieces(const rf_tokenizer_folder *f)
+{
+#define MAKES " alone; transformers makes it: AutoTokenizer.from_pretrained(DIR).save_pretrained(DIR)"
+#define ALONE(name) {name, name MAKES}
+    static const struct { const char *name, *says; } row[] = {
+        ALONE(RF_FILE_SUBWORDS), ALONE("sentencepiece.bpe.model"), ALONE("tokenizer.model"), ALONE(RF_FILE_VOCAB_JSON)};
+#undef ALONE
+#undef MAKES
+    char path[RF_PATH];
+    for (size_t i = 0; i < RF_COUNT(row); i++)
+        if (!rf__path(path, sizeof path, f->path, row[i].name, NULL) && rf__is_there(f->ctx, path)) return row[i].says;
+    return "none";
+}
+
 const char *rf__folder_name(const rf_tokenizer_folder *f, const char *key)
 {
     const json_t *x = json_object_get(f->map, key);

@@ -230,6 +230,9 @@ rf_status rf__folder_flag(rf_tokenizer_folder *f, const char *path, const json_t
 bool rf__folder_class_rules(const rf_tokenizer_folder *f);
 /* The name of a special token in the settings; NULL: none. */
 const char *rf__folder_name(const rf_tokenizer_folder *f, const char *key);
+/* What the folder has in place of tokenizer.json: a file of pieces that is not read alone, and what would help; "none".
+ * (rebuild.c) */
+const char *rf__folder_pieces(const rf_tokenizer_folder *f);
 /* rebuild.c: whether the class is this one (also with "Fast"), or without a class the model_type of config.json. */
 bool rf__folder_is(const rf_tokenizer_folder *f, const char *class, const char *model_type);
 rf_status rf__folder_rebuild(rf_tokenizer_folder *f);     /* what the settings change in f->fast                      */

@@ -42,6 +42,22 @@ static void slips_are_refused_with_what_was_meant(void **state)
     }
 }
 
+/* Keys of published Marian folders that have no effect are no slips. */
+static void keys_of_published_folders_are_known(void **state)
+{
+    (void)state;
+    static const char json[] =
+        "{\"model_type\": \"marian\", \"classif_dropout\": 0.0, \"add_bias_logits\": false, \"extra_pos_embeddings\": 100,"
+        " \"static_position_embeddings\": true, \"normalize_before\": false, \"normalize_embedding\": false,"
+        " \"add_final_layer_norm\": false, \"decoder_layerdrop\": 0.0, \"max_length\": 512, \"_num_labels\": 3}";
+    char text[256] = "";
+    rf_error why = {0};
+    const char *folder = t_folder();
+    t_write(folder, "config.json", json, sizeof json - 1);
+    if (rf_config_unknown_keys(ctx, folder, text, sizeof text, &why)) fail_msg("%s", why.text);
+    assert_string_equal(text, "");
+}
+
 static void what_means_nothing_is_listed(void **state)
 {
     (void)state;
@@ -101,6 +117,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(slips_are_refused_with_what_was_meant),
+        cmocka_unit_test(keys_of_published_folders_are_known),
         cmocka_unit_test(what_means_nothing_is_listed),
         cmocka_unit_test(what_is_published_is_no_slip),
         cmocka_unit_test(what_we_write_we_know),

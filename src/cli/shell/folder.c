@@ -55,6 +55,16 @@ static bool shipped(const char *name, char *out, size_t size)
            find_near_program("models", name, is_model, out, size);
 }
 
+/* The folder of a checkpoint of TensorFlow that is given by the prefix of its files: bert_model.ckpt. */
+static bool checkpoint_folder(const char *given, char *out, size_t size)
+{
+    char index[4096];
+    const char *slash = strrchr(given, '/');
+    const int n = snprintf(index, sizeof index, "%s.index", given);
+    if (n < 0 || (size_t)n >= sizeof index || access(index, F_OK)) return false;
+    return snprintf(out, size, "%.*s", slash ? (int)(slash - given) + (slash == given) : 1, slash ? given : ".") > 0;
+}
+
 /* The path, unless it is a file: those who are used to other programs give the file with the weights. */
 static rf_status existing(const char *given, char *out, size_t size, rf_error *why)
 {
@@ -75,6 +85,7 @@ rf_status cli_model_folder(const char *given, char *out, size_t size, rf_error *
     if (given) {
         char place[4096];
         if (!access(given, F_OK)) return existing(given, out, size, why);
+        if (checkpoint_folder(given, out, size)) return RF_OK;
         if (cli_home_path(given, place, sizeof place) && !access(place, F_OK)) return existing(place, out, size, why);
         if (cli_hub_folder(given, out, size)) return RF_OK;
         if (!strchr(given, '/') && shipped(given, place, sizeof place))

@@ -368,6 +368,9 @@ static rf_status read_source(source *s, const char *vocab_path, bool *lines)
     if (status) return status;
     if (f->fast) *lines = false;
     if (!*lines && !f->fast) {
+        const char *pieces = rf__folder_pieces(f);
+        if (!f->all && strcmp(pieces, "none") != 0)
+            return rf_fail(f->why, RF_EUNSUPPORTED, "%s: expected " RF_FILE_TOKENIZER ", got %s", f->path, pieces);
         rf_fail(f->why, RF_EIO, "%s: cannot open: %s%s", f->all ? f->fast_path : vocab_path, strerror(ENOENT),
                 f->all ? "" : " (there is no tokenizer.json either)");
         char folder[4096];

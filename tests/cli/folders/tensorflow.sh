@@ -81,6 +81,11 @@ holds out 'RoFormerForSequenceClassification'
 mkdir damaged && cp "$golden/hdf5/roformer/config.json" damaged && head -c 4000 "$golden/hdf5/roformer/tf_model.h5" > damaged/tf_model.h5
 expect 3 'tf_model.h5: ".*": .*: expected [0-9]* bytes at byte [0-9]*, got a file of 4000' "$program" convert damaged x
 
+# A checkpoint by the prefix of its files.
+expect 0 '' "$program" info "$golden/tensorflow/$char/bert_model.ckpt"
+mv out whole && expect 0 '' "$program" info "$golden/tensorflow/$char" && same whole out "the prefix of the files"
+(cd "$golden/tensorflow/$char" && "$program" info -m bert_model.ckpt > /dev/null) || fail "the prefix of the files, from their folder"
+
 # What is not as it should be, by name.
 cp -r "$golden/tensorflow/$char" bad && chmod -R u+w bad
 sed -i 's/{/{"architectures": ["RoFormerForMaskedLM"],/' bad/bert_config.json
@@ -97,11 +102,21 @@ rm -r bad && cp -r "$golden/tensorflow/$char" bad && chmod -R u+w bad && rm bad/
 expect 3 'bad: expected bert_config.json beside bert_model.ckpt.index, got none' "$program" info bad
 mkdir other && cp "$golden/models/plain/config.json" other
 for file in 'tf_model.h5.index.json:Keras in shards' 'model.weights.h5:Keras 3' flax_model.msgpack:Flax model_state.pdparams:PaddlePaddle \
-    'esmc_300m_2024_12_v0.pth:weights of the package esm'; do
+    'esmc_300m_2024_12_v0.pth:weights of the package esm' 'model.fp16.safetensors:safetensors of another name' \
+    'model-00001-of-00002.safetensors:shards without their index' 'best.pt:PyTorch.s file of another name' model.gguf:GGUF \
+    'onnx/model_quantized.onnx:an ONNX graph' 'openvino/openvino_model.bin:an OpenVINO graph' flax_model-00001-of-00002.msgpack:Flax; do
+    mkdir -p "other/$(dirname "${file%%:*}")"
     touch "other/${file%%:*}"
     expect 3 "expected weights of safetensors, PyTorch, TensorFlow 1 or tf_model.h5, got ${file%%:*} .${file#*:}., which is not read; " "$program" convert other x
     rm "other/${file%%:*}"
 done
+# Under the name that the message says, they are read; info names them, too, without failing.
+cp "$golden/models/plain/model.safetensors" other/model.fp16.safetensors
+expect 3 'got model.fp16.safetensors .*; rename it to model.safetensors' "$program" embed -m other -o v.npy text
+expect 0 'no weights: other: .*got model.fp16.safetensors' "$program" info other
+grep -qE '^weights +none$' out || fail "info without weights: $(tail -1 out)"
+mv other/model.fp16.safetensors other/model.safetensors
+expect 0 '' "$program" info other
 # bert_config.json beside weights of transformers is BERT's; beside those of Keras' layers, the file is named.
 mkdir old && cp "$golden/bert/masked/model.safetensors" old && cp "$golden/tensorflow/bert/bert_config.json" old
 expect 0 'old-now: written' "$program" convert old old-now
