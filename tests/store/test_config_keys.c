@@ -47,8 +47,9 @@ static void keys_of_published_folders_are_known(void **state)
 {
     (void)state;
     static const char json[] =
-        "{\"model_type\": \"marian\", \"classif_dropout\": 0.0, \"add_bias_logits\": false, \"extra_pos_embeddings\": 100,"
-        " \"static_position_embeddings\": true, \"normalize_before\": false, \"normalize_embedding\": false,"
+        "{\"model_type\": \"marian\", \"classif_dropout\": 0.0, \"add_bias_logits\": false,"
+        " \"extra_pos_embeddings\": 100, \"static_position_embeddings\": true, \"normalize_before\": false,"
+        " \"normalize_embedding\": false,"
         " \"add_final_layer_norm\": false, \"decoder_layerdrop\": 0.0, \"max_length\": 512, \"_num_labels\": 3}";
     char text[256] = "";
     rf_error why = {0};
