@@ -101,6 +101,12 @@ WHOLE = [
 ]
 
 
+# characters of Unicode 15 and 16, which Oniguruma 6.9.8 does not know
+NEWER = ["\u1c89\u1c8a \ua7cb\ua7da x", "\U00010d40\U00010d41\U00010d4a\U00010d50\U00010d70 1", "\U00031350\u4e16\U0002ebf0 \U0001fae8!\U0001fae9",
+         "\U00016d40a\U0001e5d0\U0001ccf0\U0001ccf1 \U00011f50", "a\u0363b\u0897 \u31ef\u2ffc", "\U000105c0\U00011380 \U0001e4d0\U0001e4f0"]
+KNOWN = ["\\p{L}+", "\\p{N}", "\\w+", "\\W", "\\p{Lu}", "\\p{Han}+", "[[:alpha:]]+", "[^\\s\\p{L}\\p{N}]+", "\\p{S}", "[\U0001fae8-\U0001fae9]", "\\x{1FAE8}", QWEN2]
+
+
 def parse(normalizer, pre_tokenizer, vocab, added=()):
     return Tokenizer.from_str(json.dumps(spec(normalizer, pre_tokenizer, vocab, added)))
 
@@ -163,6 +169,8 @@ def main():
         for p in PRE_TOKENIZERS:
             cases.append(case(None, p, chance.sample(TEXTS, 5)))
         cases += [case(n, p, TEXTS) for n, p in WHOLE]
+        cases += [case(None, split("Regex", r, "Isolated"), NEWER) for r in KNOWN]
+        cases += [case(replace("Regex", r, "_"), None, NEWER) for r in KNOWN]
     with open(path, "w") as f:
         f.write('{"made by": "tools/golden/golden_pipeline.py, tokenizers %s", "cases": [\n' % tokenizers.__version__)
         f.write(",\n".join(json.dumps(c, separators=(",", ":")) for c in cases) + "\n]}\n")

@@ -135,7 +135,7 @@ bool rf__pre_match_regex(const rf__pre_step *s, rf__pre_work *w, const char *tex
     size_t begin, end;
     int found;
     (void)s;
-    rf__regex_scan_text(&w->scan, text + from, to - from);
+    if (!rf__regex_scan_text(&w->scan, text + from, to - from)) return false;
     while ((found = rf__regex_next(&w->scan, &begin, &end, why)) > 0)
         if (!put_match(w, from, from + begin, from + end)) return false;
     return !found && put_rest(w, from, to);

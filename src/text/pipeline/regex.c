@@ -2,9 +2,12 @@
 #include <oniguruma.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/json.h"
+#include "newer.inc"
 #include "regex.h"
+#include "text/unicode/unicode.h"
 
 /* Most bytes of a pattern; backtracking steps of one match (Oniguruma's default, at which tokenizers fails, too), and
  * of one search, in addition to so many for each byte; entries of the stack (about 100 bytes each); seconds, in
@@ -14,6 +17,8 @@ enum { LONGEST = 1 << 16, MATCH_STEPS = 10000000, BYTE_STEPS = 100, STACK = 1 <<
 
 struct rf__regex {
     OnigRegex compiled;
+    const rf_ctx *ctx;
+    bool newer;                         /* the pattern has such a character itself: texts are searched as they are    */
     char where[256];
 };
 
@@ -23,6 +28,29 @@ static void begin(void)
 {
     OnigEncoding utf8 = ONIG_ENCODING_UTF8;
     onig_initialize(&utf8, 1);
+}
+
+uint32_t rf__known_as(uint32_t c)
+{
+    size_t low = 0, high = RF_COUNT(newer);               /* newer[low].first is at or before c, newer[high] after it */
+    if (c < newer[0].first) return 0;
+    while (high - low > 1) {
+        const size_t middle = low + (high - low) / 2;
+        if (newer[middle].first <= c) low = middle;
+        else high = middle;
+    }
+    return c <= newer[low].last ? newer[low].as : 0;
+}
+
+/* Whether the pattern has a newer character, as itself or as \x{...}. */
+static bool names_newer(const char *pattern, size_t size)
+{
+    for (size_t at = 0; at < size;) {
+        const bool code = size - at > 3 && !memcmp(pattern + at, "\\x{", 3);
+        if (code && rf__known_as((uint32_t)strtoul(pattern + at + 3, NULL, 16))) return true;
+        if (rf__known_as(rf__utf8_get((const unsigned char *)pattern, &at))) return true;
+    }
+    return false;
 }
 
 /* [:punct:] of a class as a class of its own: symbols belong to it in the version that tokenizers has, not in 6.9.8.
@@ -54,6 +82,8 @@ rf_status rf__regex_compile(rf__regex **out, const rf_ctx *ctx, const char *patt
         return rf_fail(why, RF_EUNSUPPORTED, "%s: Regex: expected at most %d bytes, got %zu", where, LONGEST, size);
     pthread_once(&begun, begin);
     if (!(r = rf__calloc(ctx, 1, sizeof *r))) return rf_fail(why, RF_ENOMEM, "%s: out of memory", where);
+    r->ctx = ctx;
+    r->newer = names_newer(pattern, size);
     snprintf(r->where, sizeof r->where, "%s", where);
     char *own = rf__alloc(ctx, 4 * size + 1);
     if (!own) return rf__free(ctx, r), rf_fail(why, RF_ENOMEM, "%s: out of memory", where);
@@ -87,21 +117,40 @@ bool rf__regex_scan_begin(rf__regex_scan *s, const rf__regex *r)
     return true;
 }
 
-void rf__regex_scan_text(rf__regex_scan *s, const char *text, size_t size)
+/* Replaces *text by a copy with stand-ins if it has newer characters.  False: no memory. */
+static bool know(rf__regex_scan *s, const char **text, size_t size)
 {
+    for (size_t at = 0, next = 0; at < size; at = next) {
+        const uint32_t as = rf__known_as(rf__utf8_get((const unsigned char *)*text, &next));
+        if (!as) continue;
+        if (*text != s->known) {
+            if (!rf__grow(s->regex->ctx, &s->known, &s->capacity, size, 1)) return false;
+            memcpy(s->known, *text, size);
+            *text = s->known;
+        }
+        rf__utf8_encode(as, s->known + at);
+    }
+    return true;
+}
+
+bool rf__regex_scan_text(rf__regex_scan *s, const char *text, size_t size)
+{
+    if (!s->regex->newer && !know(s, &text, size)) return false;
     s->text = text;
     s->size = size;
     s->at = 0;
     s->last = SIZE_MAX;
     s->until += BYTE_SECONDS * (double)size;
     onig_set_retry_limit_in_search_of_match_param(s->limits, MATCH_STEPS + BYTE_STEPS * (unsigned long)size);
+    return true;
 }
 
 void rf__regex_scan_end(rf__regex_scan *s)
 {
     if (s->region) onig_region_free(s->region, 1);
     if (s->limits) onig_free_match_param(s->limits);
-    s->region = s->limits = NULL;
+    rf__free(s->regex->ctx, s->known);
+    s->region = s->limits = s->known = NULL;
 }
 
 static int exceeded(const rf__regex_scan *s, int code, rf_error *why)

@@ -7,6 +7,7 @@
  *
  * Each character begins a match of one of the alternatives, so words follow each other without gaps.                 */
 #include "byte_level.h"
+#include "text/pipeline/regex.h"
 #include "text/unicode/unicode.h"
 
 #define CONTRACTIONS "'s|'t|'re|'ve|'m|'ll|'d"
@@ -39,7 +40,11 @@ static kind kind_of(uint32_t c)
     if (c - '0' < 10) return NUMBER;
     if (rf__unicode_white(c)) return WHITE;
     if (c < 0x80) return OTHER;
-    const char group = rf__unicode_group(c);
+    char group = rf__unicode_group(c);
+    if (group == 'C') {                                   /* perhaps only in the Unicode of utf8proc                  */
+        const uint32_t as = rf__known_as(c);
+        if (as) group = rf__unicode_group(as);
+    }
     return group == 'L' ? LETTER : group == 'N' ? NUMBER : OTHER;
 }
 

@@ -316,8 +316,7 @@ bool rf__normal_replace_regex(const rf__normalizer *n, const rf__normal_step *s,
     (void)n;
     if (!in->n) return true;
     if (!rf__regex_scan_begin(&scan, s->regex)) return false;
-    rf__regex_scan_text(&scan, in->at, in->n);
-    bool good = true;
+    bool good = rf__regex_scan_text(&scan, in->at, in->n);
     while (good && (found = rf__regex_next(&scan, &from, &to, why)) > 0) {
         good = keep(in, kept, from, out) && put_instead(s, in, to, out) && rf__normal_fits(out, why);
         kept = to;

@@ -66,7 +66,7 @@ static bool put_matched(rf__regex_scan *scan, rf__piece_list *out, const char *t
     size_t kept = 0, begin, end;
     int found;
     if (!size) return true;
-    rf__regex_scan_text(scan, text, size);
+    if (!rf__regex_scan_text(scan, text, size)) return false;
     while ((found = rf__regex_next(scan, &begin, &end, NULL)) > 0) {
         if (!append(out, text + kept, begin - kept) || !append(out, to, strlen(to))) return false;
         kept = end;
