@@ -274,11 +274,12 @@ static bool in_order(const rf_frame *f)
     return true;
 }
 
-/* put_frame for such a template: B follows what is left of A; then, from the end on, each part moves to its place,
- * which is not before the one that it has. */
+/* put_frame for such a template: A moves to the beginning, and B after it; then, from the end on, each part moves to
+ * its place, which is not before the one that it has. */
 static bool put_in_place(const job *j, rf_encoding *e, size_t base, const tokens text[2], const rf_frame *f)
 {
     size_t all = 0;
+    move(e, base, text[0].from, text[0].n);
     move(e, base + text[0].n, text[1].from, text[1].n);
     for (size_t i = 0; i < f->n; i++) all += part_size(j, &f->part[i], text);
     if (base + all > e->n && !rf__reserve_tokens(e, base + all - e->n)) return false;
@@ -295,7 +296,7 @@ static bool put_in_place(const job *j, rf_encoding *e, size_t base, const tokens
     return true;
 }
 
-/* Puts what the template makes of the texts from `base` on, where the first of them is.  False: no memory. */
+/* Puts what the template makes of the texts, which are after `base`, from there on.  False: no memory. */
 static bool put_frame(const job *j, rf_encoding *e, size_t base, const tokens text[2], bool pair)
 {
     const rf_frame *f = &j->t->frame[pair];
@@ -324,12 +325,13 @@ static bool encode_all(const job *j, const char *text, size_t size, const char *
     tokens of[2] = {{base, e->n - base}, {e->n, 0}};
     if (pair && !encode_text(j, e, pair, pair_size)) return false;
     of[1].n = e->n - of[1].from;
-    const size_t all = of[0].n + of[1].n;
+    const size_t whole[2] = {of[0].n, of[1].n};
     if (limit) {
         if (pair) longest_first(&of[0].n, &of[1].n, limit - around, j->t->slow);
         else if (of[0].n > limit - around) of[0].n = limit - around;
     }
-    *dropped = all - of[0].n - of[1].n;
+    for (int i = 0; i < 2 && j->t->cuts_begin; i++) of[i].from += whole[i] - of[i].n;
+    *dropped = whole[0] + whole[1] - of[0].n - of[1].n;
     return put_frame(j, e, base, of, pair != NULL);
 }
 
@@ -342,7 +344,10 @@ static bool encode_conversation(const job *j, const char *text, size_t size, siz
     if (!scratch_for(e, j->t) || !encode_text(j, e, text, size)) return false;
     const size_t whole = e->n;
     size_t n = whole - base;
-    if (limit && n > limit) {
+    if (limit && n > limit && j->t->cuts_begin) {
+        move(e, base, whole - limit, limit);
+        n = limit;
+    } else if (limit && n > limit) {
         if (!encode_text(j, e, text + size - end, end)) return false;
         const size_t last = e->n - whole < limit ? e->n - whole : limit;
         move(e, base + limit - last, e->n - last, last);

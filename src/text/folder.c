@@ -519,6 +519,23 @@ static rf_status take_types(const rf_tokenizer_folder *f, rf_tokenizer *t)
                                      f->config_path);
 }
 
+/* ---- truncation -------------------------------------------------------------------------------------------------- */
+
+/* truncation_side, or else the direction in tokenizer.json, as in transformers. */
+static rf_status take_truncation(const rf_tokenizer_folder *f, rf_tokenizer *t)
+{
+    const json_t *x = json_object_get(f->config, "truncation_side");
+    const char *side = json_string_value(x);
+    const char *other = json_string_value(json_object_get(json_object_get(f->fast, "truncation"), "direction"));
+    if (x && !json_is_null(x) && !(side && (!strcmp(side, "left") || !strcmp(side, "right"))))
+        return rf_fail(f->why, RF_EDATA, "%s: truncation_side: expected \"left\" or \"right\", got another value",
+                       f->config_path);
+    t->cuts_begin = side ? !strcmp(side, "left") : other && !strcmp(other, "Left");
+    if (t->cuts_begin && !side) rf__json_set(&t->kept, "truncation_side", json_string("left"));
+    return t->kept ? RF_OK : rf_fail(f->why, RF_ENOMEM, "%s: out of memory for the tokenizer's settings",
+                                     f->config_path);
+}
+
 /* ---- opening --------------------------------------------------------------------------------------------------- */
 
 /* WordPiece and tokenizer.json lowercase as sentence_bert_config.json says. */
@@ -548,6 +565,7 @@ static rf_status open_folder(rf_tokenizer_folder *f, rf_tokenizer **out)
     if (!status) status = check_lowered(f, t);
     if (!status) status = keep(f, t);
     if (!status) status = take_types(f, t);
+    if (!status) status = take_truncation(f, t);
     if (!status) status = read_conversation(f, t);
     if (status) rf_tokenizer_free(t);
     else *out = t;

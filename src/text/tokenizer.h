@@ -88,6 +88,7 @@ struct rf_tokenizer {
     bool one_type, no_pairs;            /* all types are 0; or no pairs                                               */
     bool trims;                         /* offsets of added tokens exclude white space at their ends (trim_offsets) */
     bool trims_first;                   /* except a single blank at the beginning of a text (add_prefix_space)        */
+    bool cuts_begin;                    /* truncation keeps the end of a text (truncation_side left)                  */
     bool slow;                          /* if a pair is truncated to half each, the first text gets the odd token     */
     const rf_unicode *lower;            /* or NULL: added tokens without capitals are matched in capitals, too        */
     bool fold;                          /* such tokens exist                                                          */

@@ -28,7 +28,7 @@ refused sentence_bert_config.json '{"max_seq_lenght": 4}' 'unknown key max_seq_l
 refused 1_Pooling/config.json '{"pooling_mod": "cls"}' 'broken/1_Pooling/config.json: unknown key pooling_mod; did you mean pooling_mode?'
 refused 2_Normalize/config.json '{"module_input_name": "token_embeddings"}' 'broken/2_Normalize/config.json: module_input_name: expected "sentence_embedding"'
 refused config_sentence_transformers.json '{"model_type": "SparseEncoder"}' 'model_type: expected "SentenceTransformer", got "SparseEncoder"'
-for change in '"errors": "ignore"' '"truncation_side": "left"' '"split_special_tokens": true' '"sp_model_kwargs": {"alpha": 1}'; do
+for change in '"errors": "ignore"' '"truncation_side": "middle"' '"split_special_tokens": true' '"sp_model_kwargs": {"alpha": 1}'; do
     fresh && sed "s/^{/{$change,/" model/tokenizer_config.json > m/tokenizer_config.json
     expect 3 "m/tokenizer_config.json: $(echo "$change" | cut -d '"' -f 2): expected" "$program" embed -m m -o v.npy text
 done
@@ -40,9 +40,9 @@ printf '{"stop_strings": null, "num_return_sequences": 1, "min_length": 0, "sequ
 expect 0 '' "$program" generate -q -m m --max_new_tokens 2 "the city"
 
 # Keys of tokenizer_config.json that say nothing of ids stay where a tokenizer is written, but for those that say where it was read.
-fresh && sed 's/^{/{"model_max_length": 20, "padding_side": "left", "model_input_names": ["input_ids"], "is_local": true,/' model/tokenizer_config.json > m/tokenizer_config.json
+fresh && sed 's/^{/{"model_max_length": 20, "padding_side": "left", "truncation_side": "left", "model_input_names": ["input_ids"], "is_local": true,/' model/tokenizer_config.json > m/tokenizer_config.json
 "$program" convert -q m converted --extend-vocab m > out || fail "convert: $(cat out)"
-for key in '"model_max_length": 20' '"padding_side": "left"' '"model_input_names": \['; do grep -q "$key" converted/tokenizer_config.json || fail "convert lost $key"; done
+for key in '"model_max_length": 20' '"padding_side": "left"' '"truncation_side": "left"' '"model_input_names": \['; do grep -q "$key" converted/tokenizer_config.json || fail "convert lost $key"; done
 ! grep -q is_local converted/tokenizer_config.json || fail "convert kept is_local"
 
 # What sentence-transformers 6 writes of a plain model is no obstacle.
