@@ -17,6 +17,8 @@ static unsigned value_of(const uint32_t range[], size_t n, uint32_t c)
 
 unsigned rf__classes_of(uint32_t c)
 {
+    if ((c | 0x20) - 'a' < 26) return RF_CLASS_WORD;                                       /* most characters         */
+    if (c == ' ') return RF_CLASS_WHITE;
     const unsigned own = value_of(class_ranges, RF_COUNT(class_ranges), c);
     return rf__unicode_white(c) ? own | RF_CLASS_WHITE : own;
 }

@@ -10,6 +10,7 @@
  *
  * With byte_fallback, unknown text becomes the pieces <0x00> to <0xFF> of its bytes.                                 */
 #include "piece_model.h"
+#include "spm_model.h"
 
 static const double UNKNOWN = 10;
 
@@ -216,8 +217,8 @@ static bool put_bounded(void *user, int32_t id, size_t from, size_t to)
     return b->put(b->user, id, from < b->size ? from : b->size - 1, to < b->size ? to : b->size);
 }
 
-static bool cut_bpe(const rf__piece_model *p, rf__piece_scratch *c, const char *word, size_t size, rf__piece_sink *put,
-                    void *user)
+static bool cut_whole(const rf__piece_model *p, rf__piece_scratch *c, const char *word, size_t size,
+                      rf__piece_sink *put, void *user)
 {
     const int32_t whole = p->whole ? rf__piece_model_find(p, word, size) : -1;
     bounded b = {put, user, size};
@@ -226,6 +227,37 @@ static bool cut_bpe(const rf__piece_model *p, rf__piece_scratch *c, const char *
     if (!r.at) return false;
     if (!characters(p, word, size, &r)) return lost(c);
     return r.end > size ? merge(p, c, r.n, put_bounded, &b) : merge(p, c, r.n, put, user);
+}
+
+/* The end of the part of a word that begins at `at`: the next U+2581 after another character. */
+static size_t part_end(const char *word, size_t at, size_t size)
+{
+    const size_t one = sizeof RF__BLANK - 1;
+    while (size - at >= one && !memcmp(word + at, RF__BLANK, one)) at += one;
+    for (const char *p; (p = memchr(word + at, RF__BLANK[0], size - at)); at = (size_t)(p - word) + 1)
+        if ((size_t)(word + size - p) >= one && !memcmp(p, RF__BLANK, one)) return (size_t)(p - word);
+    return size;
+}
+
+typedef struct shifted { rf__piece_sink *put; void *user; size_t by; } shifted;
+
+static bool put_shifted(void *user, int32_t id, size_t from, size_t to)
+{
+    const shifted *s = user;
+    return s->put(s->user, id, from + s->by, to + s->by);
+}
+
+/* In parts, if no merge joins two of them. */
+static bool cut_bpe(const rf__piece_model *p, rf__piece_scratch *c, const char *word, size_t size, rf__piece_sink *put,
+                    void *user)
+{
+    if (!p->apart) return cut_whole(p, c, word, size, put, user);
+    shifted s = {put, user, 0};
+    for (size_t end; s.by < size; s.by = end) {
+        end = part_end(word, s.by, size);
+        if (!cut_whole(p, c, word + s.by, end - s.by, put_shifted, &s)) return false;
+    }
+    return true;
 }
 
 /* ---- WordPiece, WordLevel ---------------------------------------------------------------------------------------- */

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "piece_model.h"
+#include "spm_model.h"
 #include "subwords.h"
 
 enum { MOST_PIECES = 1 << 24 };
@@ -222,6 +223,17 @@ static rf_status read_vocab(rf__piece_model *p, const json_t *model, const char 
     return status;
 }
 
+/* Whether U+2581 is a piece, and occurs in pieces only at their beginning. */
+static bool begins_pieces(const rf__piece_model *p)
+{
+    for (int32_t i = 0; i < p->n; i++) {
+        const char *at = p->token[i] ? p->token[i] : "";
+        while (!strncmp(at, RF__BLANK, sizeof RF__BLANK - 1)) at += sizeof RF__BLANK - 1;
+        if (strstr(at, RF__BLANK)) return false;
+    }
+    return rf__piece_model_find(p, RF__BLANK, sizeof RF__BLANK - 1) >= 0;
+}
+
 /* The members of BPE, WordPiece and WordLevel. */
 static rf_status read_words(rf__piece_model *p, const json_t *model, const char *path, rf_error *why)
 {
@@ -237,9 +249,10 @@ static rf_status read_words(rf__piece_model *p, const json_t *model, const char 
     if (p->kind != RF_PIECES_BPE) return RF_OK;
     p->fuse = json_is_true(json_object_get(model, "fuse_unk"));
     p->whole = json_is_true(json_object_get(model, "ignore_merges"));
-    p->random = json_number_value(json_object_get(model, "dropout")) > 0;
     status = read_affix(p, model, "end_of_word_suffix", &p->suffix, &p->suffix_size, path, why);
-    return status ? status : read_merges(p, model, path, why);
+    if (!status) status = read_merges(p, model, path, why);
+    p->apart = p->must && !p->whole && !p->prefix_size && !p->suffix_size && begins_pieces(p);
+    return status;
 }
 
 rf_status rf__piece_model_read(rf__piece_model *p, const rf_ctx *ctx, const json_t *model, const char *path,
