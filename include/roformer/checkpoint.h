@@ -345,7 +345,8 @@ const char *rf_rope_type_name(rf_rope_type type);           /* as in rope_scalin
 
 typedef struct rf_sentence_prompt { char *name, *text; } rf_sentence_prompt;
 
-/* A Dense module: the vector becomes act(W x + b), W [out, in]. */
+/* A Dense module: the vector becomes act(W x + b), W [out, in]; RF_ACT_NONE also stands for functions that rf_act does
+ * not have. */
 enum { RF_MAX_DENSE = 4 };
 typedef struct rf_sentence_dense {
     char path[128];             /* the module's folder, below the model's; it has the weights */

@@ -99,23 +99,12 @@ int64_t rf__modules_in(const rf__modules *m) { return m->in; }
 int64_t rf__modules_out(const rf__modules *m) { return m->out; }
 int64_t rf__modules_scratch(const rf__modules *m) { return 2 * m->most; }
 
-static double activated(rf_act act, double x)
-{
-    switch (act) {
-    case RF_ACT_TANH: return tanh(x);
-    case RF_ACT_RELU: return x > 0 ? x : 0;
-    case RF_ACT_GELU: return 0.5 * x * (1 + erf(x * sqrt(0.5)));
-    case RF_ACT_SILU: return x / (1 + exp(-x));
-    default: return x;                                                  /* read_act knows no others */
-    }
-}
-
 static void dense(const rf_ctx *ctx, const rf__modules *m, int64_t i, const float *x, float *y)
 {
     const rf_sentence_dense *is = &m->is.module[i].is;
     for (int64_t k = 0; k < is->out; k++) {
         const double sum = (double)ctx->k->dot(m->weight[i] + k * is->in, x, is->in);
-        double z = activated(is->act, sum + (m->bias[i] ? (double)m->bias[i][k] : 0));
+        double z = m->is.module[i].f(sum + (m->bias[i] ? (double)m->bias[i][k] : 0));
         if (m->residual[i]) z += (double)ctx->k->dot(m->residual[i] + k * is->in, x, is->in);
         else if (m->is.module[i].residual) z += (double)x[k];
         y[k] = (float)z;

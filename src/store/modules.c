@@ -5,6 +5,7 @@
  *     2_LayerNorm/config.json    dimension; and weights
  *     2_Normalize/               no settings
  *     2_Dropout/                 of training alone */
+#include <math.h>
 #include <stdio.h>
 
 #include "base/files/folder_keys.h"
@@ -89,19 +90,47 @@ rf_status rf__pooling_read(const char *folder, const char *below, rf_sentence *s
 
 /* ---- after pooling ----------------------------------------------------------------------------------------------- */
 
-static rf_status read_act(const char *path, const json_t *root, rf_act *out, rf_error *why)
+static double softplus(double x) { return x > 20 ? x : log1p(exp(x)); }
+static double of_identity(double x) { return x; }
+static double of_relu(double x) { return x > 0 ? x : 0; }
+static double of_gelu(double x) { return 0.5 * x * (1 + erf(x * sqrt(0.5))); }
+static double of_sigmoid(double x) { return 1 / (1 + exp(-x)); }
+static double of_silu(double x) { return x / (1 + exp(-x)); }
+static double of_elu(double x) { return x > 0 ? x : expm1(x); }
+static double of_leaky(double x) { return x > 0 ? x : 0.01 * x; }
+static double of_mish(double x) { return x * tanh(softplus(x)); }
+static double of_relu6(double x) { return fmin(fmax(x, 0), 6); }
+static double of_hardtanh(double x) { return fmin(fmax(x, -1), 1); }
+static double of_softsign(double x) { return x / (1 + fabs(x)); }
+static double of_selu(double x) { return 1.0507009873554805 * (x > 0 ? x : 1.6732632423543772 * expm1(x)); }
+static double of_hardswish(double x) { return x * of_relu6(x + 3) / 6; }
+
+/* Functions of torch.nn with their default arguments, which are all that a folder can name. */
+static rf_status read_act(const char *path, const json_t *root, rf__module *d, rf_error *why)
 {
-    static const struct { const char *name; rf_act act; } known[] = {
-        {"torch.nn.modules.linear.Identity", RF_ACT_NONE}, {"torch.nn.modules.activation.Tanh", RF_ACT_TANH},
-        {"torch.nn.modules.activation.ReLU", RF_ACT_RELU}, {"torch.nn.modules.activation.GELU", RF_ACT_GELU},
-        {"torch.nn.modules.activation.SiLU", RF_ACT_SILU},
+    static const struct { const char *name; double (*f)(double x); rf_act act; } known[] = {
+        {"linear.Identity", of_identity, RF_ACT_NONE},      {"activation.Tanh", tanh, RF_ACT_TANH},
+        {"activation.ReLU", of_relu, RF_ACT_RELU},          {"activation.GELU", of_gelu, RF_ACT_GELU},
+        {"activation.SiLU", of_silu, RF_ACT_SILU},          {"activation.Sigmoid", of_sigmoid, RF_ACT_NONE},
+        {"activation.ELU", of_elu, RF_ACT_NONE},            {"activation.CELU", of_elu, RF_ACT_NONE},
+        {"activation.LeakyReLU", of_leaky, RF_ACT_NONE},    {"activation.Mish", of_mish, RF_ACT_NONE},
+        {"activation.Softplus", softplus, RF_ACT_NONE},     {"activation.ReLU6", of_relu6, RF_ACT_NONE},
+        {"activation.Hardtanh", of_hardtanh, RF_ACT_NONE},  {"activation.Softsign", of_softsign, RF_ACT_NONE},
+        {"activation.SELU", of_selu, RF_ACT_NONE},          {"activation.Hardswish", of_hardswish, RF_ACT_NONE},
     };
+    static const char package[] = "torch.nn.modules.";
     const json_t *v = json_object_get(root, "activation_function");
     const char *name = v ? json_string_value(v) : "torch.nn.modules.activation.Tanh";
-    for (size_t i = 0; name && i < RF_COUNT(known); i++)
-        if (!strcmp(name, known[i].name)) return *out = known[i].act, RF_OK;
-    return rf_fail(why, RF_EUNSUPPORTED, "%.200s: activation_function: expected Identity, Tanh, ReLU, GELU or SiLU of "
-                   "torch.nn, got %s", path, name ? rf__printable(name).text : "another value");
+    const size_t n = sizeof package - 1;
+    for (size_t i = 0; name && !strncmp(name, package, n) && i < RF_COUNT(known); i++) {
+        if (strcmp(name + n, known[i].name) != 0) continue;
+        d->f = known[i].f;
+        d->is.act = known[i].act;
+        return RF_OK;
+    }
+    return rf_fail(why, RF_EUNSUPPORTED, "%.200s: activation_function: expected Identity, Tanh, ReLU, GELU, SiLU or "
+                   "another function of torch.nn of one number, got %s", path,
+                   name ? rf__printable(name).text : "another value");
 }
 
 static rf_status read_flag(const char *path, const json_t *root, const char *key, bool *out, rf_error *why)
@@ -123,7 +152,7 @@ static rf_status read_width(const char *path, const json_t *root, const char *ke
 static rf_status read_dense(const char *path, const json_t *root, rf__module *d, rf_error *why)
 {
     bool bias = true;
-    rf_status status = read_act(path, root, &d->is.act, why);
+    rf_status status = read_act(path, root, d, why);
     if (!status) status = read_width(path, root, "in_features", &d->is.in, why);
     if (!status) status = read_width(path, root, "out_features", &d->is.out, why);
     if (!status) status = read_flag(path, root, "bias", &bias, why);

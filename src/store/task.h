@@ -43,13 +43,14 @@ rf_status rf__logit_score_read(const rf_ctx *ctx, const char *folder, rf_config 
 /* What modules.json names after Transformer and Pooling: the steps from a pooled vector to a text's. The last Normalize
  * is not among them (rf_sentence.normalize).
  *
- *     DENSE       act(W x + b), and x or R x added to it with `residual`
+ *     DENSE       f(W x + b), and x or R x added to it with `residual`
  *     LAYER_NORM  (x - mean(x)) / sqrt(var(x) + 1e-5) * weight + bias
  *     NORMALIZE   x / |x| */
 typedef enum rf__module_kind { RF__MODULE_DENSE, RF__MODULE_LAYER_NORM, RF__MODULE_NORMALIZE } rf__module_kind;
 typedef struct rf__module {
     rf__module_kind kind;
     bool residual;
+    double (*f)(double x);              /* the activation of DENSE                                                    */
     rf_sentence_dense is;               /* LAYER_NORM: its folder, and the width twice                                */
 } rf__module;
 enum { RF__MODULES = 16 };

@@ -142,6 +142,11 @@ def main():
     saved(out, "bert", "dense-two", pooling=("cls", "mean"), rest=randomized(Dense(16, 5), Dropout(0.5)), unit=True)
     saved(out, "bert", "dense-residual", rest=randomized(Dense(8, 8, activation_function=torch.nn.ReLU(), use_residual=True),
                                                          Dense(8, 3, bias=False, activation_function=torch.nn.Identity(), use_residual=True)))
+    torch.manual_seed(60)
+    functions = "Sigmoid ELU CELU LeakyReLU Mish Softplus ReLU6 Hardtanh Softsign SELU Hardswish".split()
+    for i in range(3):
+        rest = randomized(*(Dense(8, 8, activation_function=getattr(torch.nn, name)()) for name in functions[4 * i:4 * i + 4]))
+        saved(out, "bert", f"functions-{i}", rest=rest)
     saved(out, "bert", "layer-norm", rest=randomized(LayerNorm(8)), unit=True)
     saved(out, "bert", "modules", pooling=("mean", "max"), truncate_dim=4,
           rest=randomized(Normalize(), Dense(16, 6, activation_function=torch.nn.GELU()), LayerNorm(6), Normalize(), LayerNorm(6)))

@@ -45,7 +45,7 @@ refused 2_Dense/config.json 's/"in_features": 24/"in_features": 25/' '2_Dense/co
 refused 3_Dense/config.json 's/"in_features": 40/"in_features": 41/' '3_Dense/config.json: in_features: expected 40, the width of the module before it, got 41'
 refused 3_Dense/config.json 's/"out_features": 20/"out_features": 21/' '3_Dense: linear.weight: expected a tensor of 21 rows of 40 columns as config.json says, got another shape'
 refused 2_Dense/config.json 's/"bias": false/"bias": true/' '2_Dense: linear.bias: expected a tensor of 40 rows of 1 columns as config.json says, got none'
-refused 2_Dense/config.json 's/linear.Identity/activation.Mish/' 'activation_function: expected Identity, Tanh, ReLU, GELU or SiLU of torch.nn, got torch.nn.modules.activation.Mish'
+refused 2_Dense/config.json 's/linear.Identity/activation.PReLU/' 'activation_function: expected Identity, .*, got torch.nn.modules.activation.PReLU'
 refused 2_Dense/config.json 's/"bias": false/"bias": false, "use_residual": true/' '2_Dense: residual.weight: expected a tensor of 40 rows of 24 columns'
 refused modules.json 's/dense.Dense/layer_norm.LayerNorm/' '2_Dense/config.json: unknown key in_features; did you mean dimension'
 refused modules.json 's/dense.Dense/lstm.LSTM/' 'modules.json: expected Dense, LayerNorm, Normalize or Dropout after Pooling, got LSTM'
