@@ -267,6 +267,17 @@ static int64_t longest_sequence(const rf__finetune_run *f)
     return most;
 }
 
+/* The pooler of RoFormer-Sim and its second, causal part are of task sim alone: other tasks train the encoder of its
+ * first part. */
+static void leave_sim(rf__run *r, rf__finetune_run *f, rf_config *c)
+{
+    if (f->head == RF_HEAD_MLM || !c->is_decoder || !c->linear_pooler) return;
+    c->is_decoder = c->linear_pooler = 0;
+    f->of_sim = true;
+    rf__run_notify(r, "note", "%s is a RoFormer-Sim: its encoder is trained, without its pooler; the result generates "
+                              "no texts", r->o.model);
+}
+
 static rf_status configure(rf__run *r, rf_config *c, rf_head *head, rf_error *why)
 {
     rf__finetune_run *f = r->task;
@@ -274,6 +285,7 @@ static rf_status configure(rf__run *r, rf_config *c, rf_head *head, rf_error *wh
     if (rf__items_fit_types(&f->train, c->type_vocab_size, why)) return why->code;
     if (rf__items_fit_types(&f->dev, c->type_vocab_size, why)) return why->code;
     *head = f->head = rf__finetune_head(f, c);
+    leave_sim(r, f, c);
     if (!*r->from && *head == RF_HEAD_CHOICE) c->summary = RF_SUMMARY_FIRST;
     if (f->task->configure && f->task->configure(c, why)) return why->code;
     rf_config_set_head(c, *head);

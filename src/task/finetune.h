@@ -25,6 +25,7 @@ typedef struct rf__finetune_run {
     rf_error failed;                    /* of gathering                                                               */
     rf_head head;
     const char **output;                /* names of outputs, if they are not the labels; or NULL                      */
+    bool of_sim;                        /* a RoFormer-Sim becomes an encoder                                          */
     float *class_weight;                /* [K] or NULL                                                                */
     rf_graph *compared;                 /* vectors of a batch and their loss                                          */
     rf__item_batch *batch;              /* [gradient_accumulation_steps]                                              */

@@ -58,7 +58,7 @@ rf_status rf__finetune_form(rf__run *r, rf__finetune_run *f, rf_error *why)
     if (!status) status = rf__modules_none(r->o.model, &modules, "training computes one pooling alone", why);
     if (!status) status = rf_sentence_cosines(&s, why);                 /* losses and scores use cosines */
     if (!status) status = rf__sentence_prompts_read(r->ctx, r->o.model, &r->prompts, why);
-    const int pooling = rf__pooling_of(s.pooling);                      /* -1: the folder does not say */
+    const int pooling = f->of_sim ? -1 : rf__pooling_of(s.pooling);     /* -1: the folder does not say */
     if (pooling >= 0 && !o->t.given(o->t.given_user, "pooling")) o->pooling = (rf_pooling)pooling;
     if (pooling >= 0 && !o->t.given(o->t.given_user, "normalize")) o->normalize = s.normalize;
     rf_sentence_free(&s);

@@ -82,10 +82,6 @@ static rf_status check_head(const rf_config *c, rf_head head, rf_error *why)
     const bool first =
         is && (is->input == RF_HEAD_INPUT_FIRST ||
                (is->input == RF_HEAD_INPUT_SUMMARY && c->summary == RF_SUMMARY_FIRST));
-    if (c->is_decoder && c->linear_pooler && head != RF_HEAD_MLM)
-        return rf_fail(why, RF_EUNSUPPORTED,
-                       "config.json: expected task sim for RoFormer-Sim (pooler_activation \"linear\", is_decoder "
-                       "true), got another task");
     if (!c->is_decoder || !first) return RF_OK;
     return rf_fail(
         why, RF_EUNSUPPORTED,

@@ -22,7 +22,24 @@ expect 3 ': expected a masked or causal language model, got RoFormer-Sim \(poole
 expect 3 'fill-mask: expected a masked language model, got RoFormer-Sim' "$program" fill-mask -m sim '广[MASK]'
 expect 3 ': expected a masked or causal language model, got RoFormer-Sim \(pooler_activation' "$program" pretrain -q --text lines.txt --model sim -o on
 printf 'text\tlabel\n广州\ta\n深圳\tb\n' > rows.tsv
-expect 3 'RoFormer-Sim' "$program" finetune -q --model sim --task cls --train rows.tsv --dev rows.tsv -o tuned
+# Other tasks train its encoder: as one whose config.json knows of no second part and no pooler, with the same seed.
+cp -r sim encoder
+sed 's/"is_decoder": true/"is_decoder": false/; /"pooler_activation"/d; s/ForCausalLM/ForMaskedLM/' sim/config.json > encoder/config.json
+printf 'text\tpair\tscore\n广州\t深圳\t1\n京\t津\t0\n' > scored.tsv
+printf 'text\tpair\tlabel\n广州\t深圳\ta\n京\t津\tb\n' > two.tsv
+printf '广 B-x\n州 I-x\n\n深 O\n圳 B-x\n' > tags.tsv
+for task in cls multilabel reg cross embed tag; do
+    case $task in
+    cls | multilabel) train=two.tsv ;;
+    reg | cross | embed) train=scored.tsv ;;
+    tag) train=tags.tsv ;;
+    esac
+    rm -rf tuned plain
+    expect 0 'sim is a RoFormer-Sim: its encoder is trained, without its pooler' "$program" finetune --model sim --task $task --train $train --max_steps 2 --seed 5 -o tuned
+    expect 0 '' "$program" finetune -q --model encoder --task $task --train $train --max_steps 2 --seed 5 -o plain
+    same tuned/model.safetensors plain/model.safetensors "$task: weights trained from RoFormer-Sim and from its encoder"
+    grep -q 'pooler_activation' tuned/config.json && fail "$task: the pooler is in config.json"
+done
 
 expect 0 'read back and compared' "$program" convert sim again
 holds again/config.json '"pooler_activation": "linear"'
