@@ -37,14 +37,17 @@ static rf_status can_embed(const srv_model *m, rf_error *why)
     return rf_fail(why, RF_EUNSUPPORTED, "the model is %s, which gives no embeddings", srv_model_kind(m));
 }
 
-static void read_settings(srv_model *m)
+static void read_settings(srv_model *m, const char *folder)
 {
     const rf_config *c = m->config;
     const rf_sentence *s = NULL;
     if (!can_embed(m, &m->no_vectors)) rf_embed_defaults_of(m->pipeline, &m->embed, &m->no_vectors);
     const rf_answerer *a = rf_pipeline_answerer(m->pipeline);
+    if (srv_fills_masks(m))
+        (void)rf__sparse_read(m->s->o.ctx, folder, c->max_position_embeddings, &m->sparse, &m->no_sparse);
     m->max_length = a && a->max_length > 0 ? a->max_length
                     : !m->no_vectors.code && m->embed.max_length > 0 ? m->embed.max_length
+                    : m->sparse.max_length                           ? m->sparse.max_length
                     : c->task_max_length > 0                       ? c->task_max_length
                                                                    : c->max_position_embeddings;
     if (!m->no_vectors.code && !rf_pipeline_sentence(m->pipeline, &s, NULL) && s && s->max_length > m->max_length)
@@ -169,7 +172,7 @@ static rf_status open_model(srv_server *s, int slot, srv_model **out, rf_error *
     if (!status) {
         m->config = rf_model_config(rf_engine_model(m->engine));
         m->tokenizer = rf_model_tokenizer(rf_engine_model(m->engine));
-        read_settings(m);
+        read_settings(m, option->folder);
         read_languages(m, option->folder);
         status = try_model(m, why);
     }

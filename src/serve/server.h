@@ -16,6 +16,7 @@
 #include <stdatomic.h>
 
 #include "base/base.h"
+#include "store/task.h"
 #include "roformer/index.h"
 #include "serve/counters.h"
 #include "serve/serve.h"
@@ -262,6 +263,8 @@ struct srv_model {
     const rf_config *config;
     const rf_tokenizer *tokenizer;
     rf_embed_options embed;    /* of the folder                                                              */
+    rf__sparse sparse;         /* how it pools sparse vectors                                                */
+    rf_error no_sparse;        /* the reason why these are not computed, or code 0                           */
     rf_error no_vectors;       /* the reason why the model computes no vectors, or code 0                    */
     int64_t max_length;        /* tokens of an input                                                         */
     struct srv_shared *shared; /* requests that are computed together (shared_call.c)                        */

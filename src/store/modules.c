@@ -14,6 +14,32 @@
 #include "store/store.h"
 #include "store/task.h"
 
+const char *rf__module_type(const json_t *module)
+{
+    const char *type = json_string_value(json_object_get(module, "type")), *dot = type ? strrchr(type, '.') : NULL;
+    return dot ? dot + 1 : type;
+}
+
+rf_status rf__module_refuse(const char *path, size_t i, const char *expected, const char *type, rf_error *why)
+{
+    static const struct { const char *type, *remedy; } known[] = {
+        {"StaticEmbedding", "vectors of words without a model of their context; sentence-transformers computes them"},
+        {"Router", "queries and documents have modules of their own; write a folder with the modules of one route"},
+        {"Asym", "queries and documents have modules of their own; write a folder with the modules of one route"},
+        {"SpladePooling", "its vectors are sparse; /embed_sparse of the server (roformer serve) computes them"},
+        {"MLMTransformer", "its vectors are sparse; /embed_sparse of the server (roformer serve) computes them"},
+        {"WeightedLayerPooling", "the mean of several layers; sentence-transformers computes it"},
+        {"CLIPModel", "it embeds images, too; sentence-transformers computes it"},
+        {"WordEmbeddings", "vectors of words without a model of their context; sentence-transformers computes them"},
+        {"BoW", "counts of words; sentence-transformers computes them"},
+    };
+    const char *remedy = NULL;
+    for (size_t k = 0; k < RF_COUNT(known); k++)
+        if (!strcmp(type, known[k].type)) remedy = known[k].remedy;
+    return rf_fail(why, RF_EUNSUPPORTED, "%.200s: module %zu: expected %s, got %s%s%s", path, i, expected,
+                   rf__printable(type).text, remedy ? ": " : "", remedy ? remedy : "");
+}
+
 /* ---- pooling ----------------------------------------------------------------------------------------------------- */
 
 static rf_status add_pooling(const char *path, const char *name, rf__module_list *m, rf_error *why)
@@ -239,4 +265,53 @@ rf_status rf__modules_none(const char *folder, const rf__module_list *m, const c
     if (!m->n) return RF_OK;
     return rf_fail(why, RF_EUNSUPPORTED, "%.200s: modules.json: expected no module between Pooling and Normalize, got "
                    "%s; %s", folder, name[m->module[0].kind], remedy);
+}
+
+/* ---- sparse vectors ---------------------------------------------------------------------------------------------- */
+
+/* One of two values of a key; the first is its default. */
+static rf_status read_choice(const char *path, const json_t *root, const char *key, const char *first,
+                             const char *second, bool *out, rf_error *why)
+{
+    const json_t *v = json_object_get(root, key);
+    const char *name = v ? json_string_value(v) : first;
+    *out = name && !strcmp(name, second);
+    if (*out || (name && !strcmp(name, first))) return RF_OK;
+    return rf_fail(why, RF_EUNSUPPORTED, "%.200s: %s: expected %s or %s, got %s", path, key, first, second,
+                   name ? rf__printable(name).text : "another value");
+}
+
+static rf_status read_splade(const rf_ctx *ctx, const char *folder, const char *below, rf__sparse *out, rf_error *why)
+{
+    const rf_sentence of = {.ctx = ctx};
+    char path[4096];
+    json_t *root;
+    rf_status status = load(folder, below, RF_KEYS_SPLADE, &of, path, &root, why);
+    if (!status) status = read_choice(path, root, "pooling_strategy", "max", "sum", &out->sum, why);
+    if (!status) status = read_choice(path, root, "activation_function", "relu", "log1p_relu", &out->twice, why);
+    json_decref(root);
+    return status;
+}
+
+rf_status rf__sparse_read(const rf_ctx *ctx, const char *folder, int64_t positions, rf__sparse *out, rf_error *why)
+{
+    char path[4096];
+    json_t *list;
+    *out = (rf__sparse){0};
+    rf_status status = rf__sentence_load(ctx, folder, "", RF_FILE_MODULES, true, path, &list, why);
+    const char *type = rf__module_type(json_array_get(list, 1)),
+               *below = json_string_value(json_object_get(json_array_get(list, 1), "path"));
+    if (!status && type && !strcmp(type, "SpladePooling")) {
+        const char *third = rf__module_type(json_array_get(list, 2));
+        if (json_array_size(list) > 2)
+            status = rf__module_refuse(path, 2, "no module after SpladePooling", third ? third : "another", why);
+        if (!status && (!below || strstr(below, "..") || *below == '/'))
+            status = rf_fail(why, RF_EDATA, "%.200s: path of SpladePooling: expected a folder below this one, got "
+                             "another value", path);
+        if (!status) status = read_splade(ctx, folder, below, out, why);
+        if (!status) status = rf__cross_encoder_limit(ctx, folder, &out->max_length, why);
+        if (!status && !out->max_length) status = rf__tokenizer_limit(ctx, folder, positions, &out->max_length, why);
+    }
+    json_decref(list);
+    return status;
 }

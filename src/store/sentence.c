@@ -187,27 +187,20 @@ static rf_status read_transformer(const char *folder, const char *below, rf_sent
     return status;
 }
 
-/* For example, "sentence_transformers.models.Pooling" becomes "Pooling". */
-static const char *type_of(const json_t *module)
-{
-    const char *type = json_string_value(json_object_get(module, "type")), *dot = type ? strrchr(type, '.') : NULL;
-    return dot ? dot + 1 : type;
-}
-
 static rf_status read_modules(const char *folder, const char *path, const json_t *list, rf_sentence *s,
                               rf__module_list *modules, rf_error *why)
 {
     const size_t n = json_array_size(list);
+    const char *second = rf__module_type(json_array_get(list, 1));
     rf_status status = RF_OK;
+    if (second && !strcmp(second, "SpladePooling")) return rf__module_refuse(path, 1, "Pooling", second, why);
     for (size_t i = 0; i < n && !status; i++) {
         const json_t *module = json_array_get(list, i);
-        const char *type = type_of(module), *below = json_string_value(json_object_get(module, "path"));
+        const char *type = rf__module_type(module), *below = json_string_value(json_object_get(module, "path"));
         if (!type || !below)
             return rf_fail(why, RF_EDATA, "%.200s: module %zu: expected type and path, got none", path, i);
         const char *expected = i == 0 ? "Transformer" : "Pooling";
-        if (i < 2 && strcmp(type, expected))
-            return rf_fail(why, RF_EUNSUPPORTED, "%.200s: module %zu: expected %s, got %s", path, i, expected,
-                           rf__printable(type).text);
+        if (i < 2 && strcmp(type, expected)) return rf__module_refuse(path, i, expected, type, why);
         status = i == 0   ? read_transformer(folder, below, s, why)
                  : i == 1 ? rf__pooling_read(folder, below, s, modules, why)
                           : rf__module_read(folder, type, below, s, modules, why);

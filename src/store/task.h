@@ -67,6 +67,21 @@ rf_status rf__sentence_modules(const rf_ctx *ctx, const char *folder, rf_sentenc
 /* One module after Pooling, of which `type` is the class without its package, in the folder `below`. */
 rf_status rf__module_read(const char *folder, const char *type, const char *below, rf_sentence *s,
                           rf__module_list *modules, rf_error *why);
+/* How a masked language model becomes a sparse encoder: v[w] = pool over the tokens t of f(logit[t, w]), pool the
+ * maximum or the sum, f(z) = log(1 + max(0, z)) or with `twice` the logarithm of 1 + that.  Without SpladePooling in
+ * modules.json: the maximum, once, and max_length 0.
+ *
+ *   RF_EUNSUPPORTED  modules.json has other modules; the message names them */
+typedef struct rf__sparse {
+    bool sum, twice;
+    int64_t max_length;                 /* tokens of a text; 0: not given                                             */
+} rf__sparse;
+rf_status rf__sparse_read(const rf_ctx *ctx, const char *folder, int64_t positions, rf__sparse *out, rf_error *why);
+
+/* RF_EUNSUPPORTED: a module that no command computes in the place of `expected`, with what to do. */
+rf_status rf__module_refuse(const char *path, size_t i, const char *expected, const char *type, rf_error *why);
+const char *rf__module_type(const json_t *module);      /* "Pooling" of "sentence_transformers.models.Pooling" */
+
 /* RF_EUNSUPPORTED, with the remedy: there are modules after pooling, or several poolings. */
 rf_status rf__modules_none(const char *folder, const rf__module_list *modules, const char *remedy, rf_error *why);
 rf_status rf__pooling_read(const char *folder, const char *below, rf_sentence *s, rf__module_list *modules,

@@ -74,6 +74,7 @@ def tokenizer_keys():
 def sentence_keys():
     from sentence_transformers.base.modules import Dense, Normalize, Transformer
     from sentence_transformers.sentence_transformer.modules import LayerNorm, Pooling
+    from sentence_transformers.sparse_encoder.modules import SpladePooling
     module = "sentence_transformers.base.modules.transformer"
     prompts = source("sentence_transformers.base.model") + source("sentence_transformers.sentence_transformer.model")
     return {
@@ -84,6 +85,7 @@ def sentence_keys():
         "normalize": parameters(Normalize.__init__),
         "dense": set(Dense.config_keys),
         "layer_norm": set(LayerNorm.config_keys),
+        "splade": set(SpladePooling.config_keys) | set(SpladePooling.config_key_renames),
         "prompts": set(re.findall(r'model_config(?:\.pop\(|\.get\(|\[)"(\w+)"', prompts)) |
         {key for body in re.findall(r"def _get_model_config.*?\n    def ", prompts, re.S) for key in re.findall(r'"(\w+)":', body)},
     }
@@ -92,7 +94,7 @@ def sentence_keys():
 def rows():
     """The names of folder_keys.def by their file."""
     letters = {"C": "config", "G": "generation", "H": "generation", "T": "tokenizer_config", "S": "sentence", "P": "pooling", "N": "normalize", "D": "dense",
-               "L": "layer_norm", "M": "prompts"}
+               "L": "layer_norm", "A": "splade", "M": "prompts"}
     known = {name: set() for name in letters.values()}
     for letter, name in re.findall(r'^([A-Z])\("(\w+)"', (ROOT / "src/base/files/folder_keys.def").read_text(), re.M):
         known[letters[letter]].add(name)

@@ -3,7 +3,8 @@
  *
  *     v[w] = max over the tokens t of log(1 + max(0, logit[t, w]))
  *
- * [CLS] and [SEP] are among the tokens, as in text-embeddings-inference. */
+ * SpladePooling of sentence-transformers may say the sum, or log(1 + log(1 + max(0, logit))) (OpenSearch). [CLS] and
+ * [SEP] are among the tokens, as in text-embeddings-inference. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -26,36 +27,39 @@ static void free_sparse(void *own)
 
 /* ---- computing, in the engine's thread --------------------------------------------------------------------------- */
 
-/* most[w]: the largest of the logits z [n,V] of word w, and 0. false: one of them is not finite. */
-static bool take_largest(const float *z, int64_t n, int64_t V, float most[])
+/* v[w] = pool over the tokens t of f(z[t, w]), z [n,V]. false: one of the logits is not finite. */
+static bool pool_tokens(const rf__sparse *how, const float *z, int64_t n, int64_t V, float v[])
 {
     bool finite = true;
-    for (int64_t w = 0; w < V; w++) most[w] = 0;
+    for (int64_t w = 0; w < V; w++) v[w] = 0;
     for (int64_t t = 0; t < n; t++)
         for (int64_t w = 0; w < V; w++) {
             const float x = z[t * V + w];
             finite &= fabsf(x) <= FLT_MAX;
-            most[w] = x > most[w] ? x : most[w];
+            if (!(x > 0)) continue;
+            const float y = !how->sum ? x : how->twice ? log1pf(log1pf(x)) : log1pf(x);
+            if (how->sum) v[w] += y;
+            else if (y > v[w]) v[w] = y;
         }
+    for (int64_t w = 0; w < V && !how->sum; w++) v[w] = how->twice ? log1pf(log1pf(v[w])) : log1pf(v[w]);
     return finite;
 }
 
-static void put_values(srv_text *out, const float most[], int64_t V)
+static void put_values(srv_text *out, const float v[], int64_t V)
 {
     bool first = true;
     srv_puts(out, "[");
     for (int64_t w = 0; w < V; w++) {
-        const float value = log1pf(most[w]);
-        if (!(value > 0)) continue;
+        if (!(v[w] > 0)) continue;
         srv_printf(out, "%s{\"index\":%lld,\"value\":", first ? "" : ",", (long long)w);
-        srv_put_float(out, value);
+        srv_put_float(out, v[w]);
         srv_puts(out, "}");
         first = false;
     }
     srv_puts(out, "]");
 }
 
-static rf_status compute_text(sparse *x, rf_pipeline *p, rf_encoding *e, int64_t i, float most[], rf_error *why)
+static rf_status compute_text(sparse *x, rf_pipeline *p, rf_encoding *e, int64_t i, float v[], rf_error *why)
 {
     srv_request *r = x->call.r;
     const int64_t V = r->model->config->vocab_size;
@@ -70,9 +74,9 @@ static rf_status compute_text(sparse *x, rf_pipeline *p, rf_encoding *e, int64_t
     if (!status) status = rf_session_mlm_logits(rf_pipeline_session(p), &b, row, b.N, &z, why);
     free(row);
     if (status) return status;
-    if (!take_largest(z, b.N, V, most))
+    if (!pool_tokens(&r->model->sparse, z, b.N, V, v))
         return rf_fail(why, RF_ENUMERIC, "sparse vector: expected finite logits, got NaN or infinity");
-    put_values(&x->call.out, most, V);
+    put_values(&x->call.out, v, V);
     r->tokens += b.N;
     return RF_OK;
 }
@@ -82,18 +86,18 @@ static void compute(srv_call *c, rf_pipeline *p)
     sparse *x = (sparse *)c;
     rf_error why = {0};
     rf_encoding e;
-    float *most = calloc((size_t)c->r->model->config->vocab_size, sizeof *most);
+    float *v = calloc((size_t)c->r->model->config->vocab_size, sizeof *v);
     rf_encoding_init(&e, c->r->s->o.ctx);
     srv_puts(&x->call.out, "[");
-    if (!most) rf_fail(&why, RF_ENOMEM, "out of memory: a sparse vector");
-    for (int64_t i = 0; most && i < x->texts.n && !why.code; i++) {
+    if (!v) rf_fail(&why, RF_ENOMEM, "out of memory: a sparse vector");
+    for (int64_t i = 0; v && i < x->texts.n && !why.code; i++) {
         if (i) srv_puts(&x->call.out, ",");
         if (srv_is_over(c->r)) why = srv_over(c->r);
-        else compute_text(x, p, &e, i, most, &why);
+        else compute_text(x, p, &e, i, v, &why);
     }
     srv_puts(&x->call.out, "]");
     rf_encoding_clear(&e);
-    free(most);
+    free(v);
     srv_call_end(c, why.code ? &why : NULL);
 }
 
@@ -107,6 +111,7 @@ void srv_api_embed_sparse(srv_request *r)
     r->kind = SRV_EMBED;
     if (!srv_fills_masks(r->model))
         srv_wrong_model(r, "gives no sparse vectors", srv_fills_masks);
+    else if (r->model->no_sparse.code) srv_fail(r, &r->model->no_sparse);
     else if (srv_read_texts(r, json_object_get(r->in, "inputs"), "inputs", &x->texts) &&
              srv_texts_fit(r, "inputs", &x->texts) && srv_hold(r, x->texts.n))
         srv_call_submit(&x->call, srv_call_answer);
