@@ -192,6 +192,7 @@ static void several_poolings_and_no_prompt(void **state)
     rf_pooling all = parts[0];
     for (size_t i = 1; i < RF_COUNT(parts); i++) all = rf_pooling_join(all, parts[i]);
     assert_int_equal(rf_pooling_count(all), RF_COUNT(parts));
+    assert_int_equal(rf_pooling_part(all, 1), RF_POOL_WEIGHTED);
     assert_int_equal(rf_pooling_join(all, rf_pooling_join(RF_POOL_CLS, RF_POOL_CLS)), RF_POOL_AUTO);
     rf_embed_defaults(&o);
     for (size_t i = 0; i < RF_COUNT(parts); i++) {

@@ -101,6 +101,15 @@ static void scores_of_pairs_are_those_of_the_answerer(void **state)
     score = rf_engine_result(job, NULL, NULL);                                  /* of which those are the sigmoids */
     for (size_t i = 0; i < RF_COUNT(text); i++) assert_true(fabs(1 / (1 + exp(-(double)score[i])) - expect[i]) < 1e-6);
     rf_engine_job_free(job);
+    rf_engine_job_options o;
+    rf_engine_job_defaults(&o);
+    o.prompt = "the ";                                                     /* before the first text of each pair */
+    if (rf_engine_cross(e, "house", RF_STRING, text, NULL, RF_COUNT(text), 0, &o, &job, &why) ||
+        rf_engine_wait(job, -1, &why))
+        fail_msg("%s", why.text);
+    score = rf_engine_result(job, NULL, NULL);
+    for (size_t i = 0; i < RF_COUNT(text); i++) assert_true(score[i] == (float)expect[i]);
+    rf_engine_job_free(job);
     assert_int_equal(rf_engine_cross(e, "a", 1, bad, NULL, 2, 0, NULL, &job, &why), RF_EDATA);
     t_failed(&why, RF_EDATA, "text 1: ");
     why = (rf_error){0};

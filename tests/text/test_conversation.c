@@ -106,6 +106,7 @@ static void pairs_are_texts(void **state)
     if (rf_tokenizer_open(ctx, folder, &t, &why)) fail_msg("%s", why.text);
     rf_encoding_init(&e, ctx);
     rf_encoding_init(&cut, ctx);
+    assert_int_equal(rf_tokenizer_places_pairs(t), 1);
     if (rf_encode(t, "a", 1, "b c", 3, 0, 0, &e, &dropped, &why)) fail_msg("%s", why.text);
     assert_int_equal(dropped, 0);
     for (size_t limit = 1; limit <= e.n + 2; limit += 7) {
