@@ -288,7 +288,8 @@ rf_status rf_config_read_sized(const rf_ctx *ctx, const char *path, rf_config *o
 /* Reads a config.json that was written for a new model. It is stricter, because an unknown key in such a file is
  * usually a typing error.
  *
- *   strange          receives the other unknown keys, separated by commas, cut at strange_size bytes; "": none
+ *   strange          receives the other unknown keys, separated by commas, in at most strange_size bytes: those that do not
+ *                    fit are counted ("and 3 more"); "": none
  *   RF_EDATA         also: a key that resembles a known key, which the message names; a key of linear attention without
  *                    attention_type */
 rf_status rf_config_read_new_sized(const rf_ctx *ctx, const char *path, rf_config *out, size_t size, char *strange,
@@ -297,7 +298,7 @@ rf_status rf_config_read_new_sized(const rf_ctx *ctx, const char *path, rf_confi
     rf_config_read_new_sized((ctx), (path), (out), sizeof *(out), (strange), (strange_size), (why))
 
 /* Lists the keys of a folder's config.json that resemble known keys, each as "FILE: unknown key K; did you mean L?",
- * separated by spaces, cut at `size` bytes; "": none. Other unknown keys are not listed. */
+ * separated by spaces, those that fit `size` bytes; "": none. Other unknown keys are not listed. */
 rf_status rf_config_unknown_keys(const rf_ctx *ctx, const char *folder, char *text, size_t size, rf_error *why);
 
 /* rf_config_read for text in memory of `bytes` bytes; `name` is used in messages. */

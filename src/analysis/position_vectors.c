@@ -13,11 +13,9 @@ enum { PARAMETERS = 8 };                /* of an encoding, in the embeddings */
 /* "sinusoidal, index, ...": the encodings with such vectors. */
 static const char *those(char *text, size_t size)
 {
-    size_t n = 0;
     text[0] = 0;
-    for (const rf_position *const *p = rf__position_list; *p && n < size; p++)
-        if ((*p)->flags & RF_POSITION_VECTOR)
-            n += (size_t)snprintf(text + n, size - n, "%s%s", n ? ", " : "", (*p)->name);
+    for (const rf_position *const *p = rf__position_list; *p; p++)
+        if ((*p)->flags & RF_POSITION_VECTOR) rf__list_add(text, size, (*p)->name);
     return text;
 }
 
@@ -49,7 +47,7 @@ rf_status rf_position_vectors(const rf_model *m, int64_t T, float *p, rf_error *
     if (!(m && p)) return rf__missing("rf_position_vectors", "model, p", why);
     const rf_position *is = m->params.position;
     if (!(is->flags & RF_POSITION_VECTOR)) {
-        char names[512];
+        char names[200];
         return rf_fail(why, RF_EUNSUPPORTED, "position_embedding_type: expected one that adds a vector for each "
                        "position to the words, got %s; these do: %s", is->name, those(names, sizeof names));
     }

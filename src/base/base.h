@@ -179,6 +179,10 @@ double rf__memory_left_in(const char *root);
 /* Levenshtein distance between two names, of which the first 64 bytes count. */
 int rf__edit_distance(const char *a, size_t m, const char *b, size_t n);
 
+/* Adds a name to a list in a message, a string of at most `size` bytes (64 or more) that is empty at first: "a, b, c".
+ * The list never ends within a name: those that do not fit are counted, "a, b and 3 more". */
+void rf__list_add(char *list, size_t size, const char *name);
+
 /* Options begin with `size_t size`, which the macro that sets the defaults fills with the size that the caller was
  * compiled with. A later library, whose struct has grown, copies the members that exist over its own defaults.
  *

@@ -11,15 +11,14 @@
 /* The reason why the requested rung is not available. */
 static rf_status refuse(const char *asked, const char *best, rf_error *why)
 {
-    char all[256] = "";
-    size_t n = 0;
+    char all[200] = "";
     const char *name, *lacks;
     for (int i = 0; (name = rfk_rung_name(i, &lacks)); i++) {
         if (lacks && !strcmp(name, asked))
             return rf_fail(why, RF_EARG,
                            "isa: \"%s\": expected a processor with %s%s; the best instruction set here is \"%s\"",
                            asked, lacks, strchr(lacks, ',') ? "" : ", which this processor does not have", best);
-        if (n < sizeof all) n += (size_t)snprintf(all + n, sizeof all - n, "%s%s", n ? ", " : "", name);
+        rf__list_add(all, sizeof all, name);
     }
     return rf_fail(why, RF_EARG, "isa: expected one of %s, got \"%s\"; the best instruction set here is \"%s\"", all,
                    asked, best);

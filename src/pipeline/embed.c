@@ -28,9 +28,7 @@ void rf_embed_options_init(rf_embed_options *o, size_t size)
 static rf_status no_prompt(const rf_sentence *s, const char *name, rf_error *why)
 {
     char all[200] = "";
-    size_t n = 0;
-    for (int64_t i = 0; s && i < s->prompts && n + 40 < sizeof all; i++)
-        n += (size_t)snprintf(all + n, sizeof all - n, "%s%.30s", i ? ", " : "", s->prompt[i].name);
+    for (int64_t i = 0; s && i < s->prompts; i++) rf__list_add(all, sizeof all, rf__printable(s->prompt[i].name).text);
     if (!*all)
         return rf_fail(why, RF_EARG, "prompt_name: expected the name of a prompt of the folder, which has none, got "
                        "\"%.60s\"; give the prompt's text", name);

@@ -19,14 +19,15 @@ static const char *const orders[] = {
 static rf_status read_word(const char *file, const char *key, const json_t *v, const char *const words[], int *out,
                            rf_error *why)
 {
-    char all[256] = "";
+    char all[200] = "", one[64];
     if (!json_is_string(v)) return rf__wrong_type(file, key, v, "a string", why);
     for (int i = 0; words[i]; i++) {
         if (!strcmp(words[i], json_string_value(v))) {
             *out = i;
             return RF_OK;
         }
-        snprintf(all + strlen(all), sizeof all - strlen(all), "%s\"%s\"", i ? ", " : "", words[i]);
+        snprintf(one, sizeof one, "\"%s\"", words[i]);
+        rf__list_add(all, sizeof all, one);
     }
     return rf_fail(why, RF_EDATA, "%s: %s: expected one of %s, got \"%s\"", file, key, all,
                    rf__printable(json_string_value(v)).text);

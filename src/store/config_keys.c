@@ -55,8 +55,7 @@ static rf_status check_key(const char *path, const char *key, const rf_family_co
     if (is_similar(&find))
         return rf_fail(why, RF_EDATA, "%s: no key is called %s; did you mean %s?", path, rf__printable(key).text,
                        find.best);
-    const size_t have = strlen(strange);
-    if (have < size) snprintf(strange + have, size - have, "%s%s", have ? ", " : "", rf__printable(key).text);
+    rf__list_add(strange, size, rf__printable(key).text);
     return RF_OK;
 }
 
@@ -109,10 +108,10 @@ typedef struct strange { const char *file; char *text; size_t size; } strange;
 
 static void report_unknown_key(const strange *s, const char *key, const char *nearest)
 {
-    const size_t have = strlen(s->text);
-    if (have < s->size)
-        snprintf(s->text + have, s->size - have, "%s%s: unknown key %s; did you mean %s?", have ? " " : "", s->file,
-                 rf__printable(key).text, nearest);
+    const size_t have = strlen(s->text), left = s->size - have;
+    const int all = snprintf(s->text + have, left, "%s%s: unknown key %s; did you mean %s?", have ? " " : "", s->file,
+                             rf__printable(key).text, nearest);
+    if (all < 0 || (size_t)all >= left) s->text[have] = 0;
 }
 
 static void check_config_keys(const strange *s, json_t *root, const rf_family_config *f)

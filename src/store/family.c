@@ -16,14 +16,13 @@ const rf_family_config *rf__config_family(const rf_config *c)
 
 char *rf__config_family_names(char *to, size_t size, bool types)
 {
-    size_t n = 0;
     *to = 0;
     for (const rf_family_config *const *f = rf__config_families; *f; f++) {
         const char *name = types ? (*f)->model_type : (*f)->name;
         bool said = false;
         for (const rf_family_config *const *e = rf__config_families; e < f; e++)
             said |= types && !strcmp((*e)->model_type, name);
-        if (!said && n < size) n += (size_t)snprintf(to + n, size - n, "%s%s", n ? ", " : "", name);
+        if (!said) rf__list_add(to, size, name);
     }
     return to;
 }

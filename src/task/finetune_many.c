@@ -164,11 +164,12 @@ typedef struct best { double rate, value; char ties[400]; bool known; } best;
 
 static bool is_better(best *b, double rate, double value, bool less)
 {
-    const size_t n = strlen(b->ties);
+    char one[32];
     if (isnan(value)) return false;
     if (b->known && (less ? value > b->value : value < b->value)) return false;
     if (b->known && value >= b->value && value <= b->value) {
-        snprintf(b->ties + n, sizeof b->ties - n, "%s%g", n ? ", " : "", rate);
+        snprintf(one, sizeof one, "%g", rate);
+        rf__list_add(b->ties, sizeof b->ties, one);
         return false;
     }
     *b = (best){.rate = rate, .value = value, .known = true};

@@ -83,13 +83,12 @@ const char *rf__metric_chosen(const rf__task *task, const rf__labeled *l, const 
 rf_status rf__metric_known(const rf__task *task, const rf__labeled *l, const char *name, rf_error *why)
 {
     char all[200] = "loss";
-    size_t n = strlen(all);
     metric_name m;
     if (!strcmp(name, "loss")) return RF_OK;
     for (const char *at = rf__task_metrics(task); next(&at, &m);) {
         if (!has(task, l, m.text)) continue;
         if (!strcmp(m.text, name)) return RF_OK;
-        if (n < sizeof all) n += (size_t)snprintf(all + n, sizeof all - n, ", %s", m.text);
+        rf__list_add(all, sizeof all, m.text);
     }
     const char *because = task->no_metric ? task->no_metric(l) : NULL;
     return rf_fail(why, RF_EARG, "metric_for_best_model: expected one of %s, got \"%.40s\"%s%s", all, name,

@@ -86,12 +86,12 @@ rf_status rf__task_check_loss(const rf__task *task, rf_loss loss, rf_error *why)
 
 static rf_status no_such_task(const char *name, rf_error *why)
 {
-    char all[200] = "";
-    size_t n = 0;
-    for (size_t i = 0; i < RF_COUNT(tasks) && n < sizeof all; i++)
-        n += (size_t)snprintf(all + n, sizeof all - n, "%s, ", tasks[i].task->examples.name);
-    for (size_t i = 0; i < RF_COUNT(glue) && n < sizeof all; i++)
-        n += (size_t)snprintf(all + n, sizeof all - n, "%s%s", i ? ", " : "glue/", glue[i].name);
+    char all[240] = "", own[64];
+    for (size_t i = 0; i < RF_COUNT(tasks); i++) rf__list_add(all, sizeof all, tasks[i].task->examples.name);
+    for (size_t i = 0; i < RF_COUNT(glue); i++) {
+        snprintf(own, sizeof own, "%s%s", i ? "" : "glue/", glue[i].name);
+        rf__list_add(all, sizeof all, own);
+    }
     return rf_fail(why, RF_EARG, "task: expected one of %s, got '%.40s'", all, name);
 }
 

@@ -340,8 +340,7 @@ static rf_status restore_weights(const rf_option *row, void *o, const json_t *li
 
 static void note_change(const rf__restoring *from, const char *name)
 {
-    const size_t n = strlen(from->changed);
-    if (n < from->size) snprintf(from->changed + n, from->size - n, "%s%s", n ? ", " : "", name);
+    rf__list_add(from->changed, from->size, name);
 }
 
 static rf_status restore_row(const rf_option *row, void *o, const json_t *j, const rf__restoring *from, rf_error *why)

@@ -65,16 +65,16 @@ void rf__options_resolve(rf_train_options *o, const rf_train_options *usual)
 bool rf__options_ineffective(const rf_train_options *o, const rf_train_options *usual, char *out, size_t size)
 {
     const rf_option *row;
-    char word[40];
-    size_t n = 0;
+    char word[40], one[160];
     out[0] = 0;
-    for (size_t i = 0; (row = rf_train_option(i)) && n < size; i++) {
+    for (size_t i = 0; (row = rf_train_option(i)); i++) {
         const rf_option *on = row->depends ? rf__rows_find(rf_train_option, row->depends) : NULL;
         if (!on || row->values >> rf__row_choice(on, o) & 1 || !rf__row_chosen(row, o, usual, o)) continue;
         rf__row_word(on, o, word, sizeof word);
-        n += (size_t)snprintf(out + n, size - n, "%s%s (%s is %s)", n ? ", " : "", row->name, on->name, word);
+        snprintf(one, sizeof one, "%s (%s is %s)", row->name, on->name, word);
+        rf__list_add(out, size, one);
     }
-    return n > 0;
+    return *out != 0;
 }
 
 /* ---- limits ---- */

@@ -14,6 +14,11 @@ static void names(void **state)
         assert_string_equal(name, line[i][1]);
     }
     char small[4];
+    char pir[16];
+    assert_true(rf__fasta_pir(">P1;CRAB", 8) && rf__fasta_pir(">XX;", 4));
+    assert_false(rf__fasta_pir(">P1 CRAB", 8) || rf__fasta_pir(">P2;CRAB", 8) || rf__fasta_pir(">P1", 3));
+    rf__fasta_name(">P1;CRAB a", 10, pir, sizeof pir);
+    assert_string_equal(pir, "CRAB");
     rf__fasta_name(">abcdef", 7, small, sizeof small);
     assert_string_equal(small, "abc");
 }

@@ -99,6 +99,8 @@ static void proteins(void **state)
           "[MK]");
     gives(">a\nAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAACCCC\n>b\nD", "x", &parts,
           "[AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA]+[CCCC][D]");
+    gives(">P1;CRAB\r\nALPHA CRYSTALLIN CHAIN\r\nMDIA IHH\r\nPW*\r\n>F1;TWO\n\nACD*\n>DL;n\n>A\nAC*\n", "x.fa", NULL,
+          "[MDIAIHHPW][ACD][AC]");
     gives("", "x.fa", NULL, "");
     const rf_reader_options apart = {.size = sizeof apart, .max_document = 64, .residues_apart = 1};
     gives(">a\nmk\nTV*\n>b\n\nA\n C D\n", "x.fa", &apart, "[M K T V][A C D]");

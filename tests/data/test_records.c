@@ -172,6 +172,9 @@ static void separators_are_suggested_and_read(void **state)
            "a.csv:1: fields are separated by \",\", the first line has none, but \";\": separator \";\" reads it so");
     refuse(&cls, "a.tsv", TEXT("text,label\na,b\n"), true, RF_EDATA,
            "separated by \"tab\", the first line has none, but \",\": separator \",\"");
+    refuse(&cls, "a.fasta", TEXT(">sp|P69905|HBA_HUMAN Hemoglobin, alpha\nMVLSPADKTN\n"), true, RF_EDATA,
+           "a.fasta: expected a table of examples, got a FASTA file; write a table with a column 'text'");
+    refuse(&cls, "a.txt", TEXT(">sp|P69905|HBA_HUMAN Hemoglobin\nMVLSPADKTN\n"), true, RF_EDATA, "got a FASTA file");
     refuse(&cls, "a.csv", TEXT("text\tlabel\na\tb\n"), true, RF_EDATA, "but \"tab\": separator \"tab\"");
     refuse(&number, "a.csv", TEXT("the cat;yes\nthe dog;no\n"), false, RF_EDATA,
            "separator \";\" reads it so, separator \",\" as it is");

@@ -319,8 +319,8 @@ size_t rf__folders_holding(const char *folder, const char *file, char *out, size
             !rf__path(path, sizeof path, below, file, NULL) && !access(path, F_OK))
             add_name(&f, e->d_name);
     if (d) closedir(d);
-    if (f.n) snprintf(out, size, "%s%s%s%s%s%s", f.first, f.n > 1 ? ", " : "", f.n > 1 ? f.second : "",
-                      f.n > 3 ? ", ..." : "", f.n > 2 ? ", " : "", f.n > 2 ? f.last : "");
+    const char *const shown[] = {f.first, f.second, f.n > 3 ? "..." : f.last, f.last};
+    for (size_t i = 0; i < f.n && i < RF_COUNT(shown); i++) rf__list_add(out, size, shown[i]);
     return f.n;
 }
 

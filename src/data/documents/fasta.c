@@ -6,16 +6,29 @@
  *     ;a comment
  *
  * A record is a header line and the residues of the lines after it. Lowercase letters, which mark regions of low
- * complexity, are the same residues as uppercase letters. */
+ * complexity, are the same residues as uppercase letters. PIR (NBRF) has a type in its header, and a line for the
+ * description, whatever letters it has:
+ *
+ *     >P1;NAME
+ *     Alpha crystallin B chain
+ *     MDIAIHHPWI RRPFFPFHSP*                                                                                    */
 #include <stdio.h>
 
 #include "data/documents/fasta.h"
 
 #include "text/unicode/unicode.h"
 
+bool rf__fasta_pir(const char *line, size_t n)
+{
+    static const char *const types[] = {"P1", "F1", "DL", "DC", "RL", "RC", "N1", "N3", "XX"};
+    for (size_t i = 0; i < RF_COUNT(types) && n > 3 && line[3] == ';'; i++)
+        if (!memcmp(line + 1, types[i], 2)) return true;
+    return false;
+}
+
 void rf__fasta_name(const char *line, size_t n, char *name, size_t size)
 {
-    size_t from = n > 0, to;
+    size_t from = rf__fasta_pir(line, n) ? 4 : n > 0, to;
     while (from < n && rf__white(line[from])) from++;
     for (to = from; to < n && !rf__white(line[to]);) to++;
     snprintf(name, size, "%.*s", (int)(to - from), line + from);

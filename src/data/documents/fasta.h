@@ -4,7 +4,10 @@
 
 #include "base/base.h"
 
-/* The name in a header line, which is the first word after '>', or "" if there is none. */
+/* Whether it is a header of PIR, ">P1;NAME": the line after it is a description. */
+bool rf__fasta_pir(const char *line, size_t n);
+
+/* The name in a header line, which is the first word after '>' or after the type of PIR, or "" if there is none. */
 void rf__fasta_name(const char *line, size_t n, char *name, size_t size);
 
 /* Residues of one line: letters become uppercase, white space is removed, '-' and '.' (gaps) and '*' stay. *used: the

@@ -187,6 +187,7 @@ static rf_status header(rf_reader *r, const char *p, size_t n, bool whole, rf_er
     }
     r->inside = true;
     rf__fasta_name(p, n, r->title, sizeof r->title);
+    r->title_next = rf__fasta_pir(p, n);
     return RF_OK;
 }
 
@@ -206,6 +207,7 @@ static rf_status fasta(rf_reader *r, const char *p, size_t n, bool first, bool w
 {
     rf_error inner = {0};
     size_t used;
+    if (r->title_next) return r->title_next = !whole, RF_OK;                      /* the description of PIR          */
     if (first && n && *p == '>') return header(r, p, n, whole, why);
     if ((first && n && *p == ';') || rf__blank(p, n)) return RF_OK;
     if (!r->inside)

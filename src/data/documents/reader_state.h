@@ -40,7 +40,7 @@ struct rf_reader {
     bool file_done;                     /* ... and the file with it                                                  */
     bool continues;
     bool inside;                        /* wiki: between <doc> and </doc>                                            */
-    bool title_next;                    /* wiki: the next line may repeat the title                                  */
+    bool title_next;                    /* wiki: the next line may repeat the title; PIR: it is the description      */
     char title[512];                    /* wiki: of the document; FASTA: the record's name                           */
     bool stop;                          /* FASTA: the residues so far end with '*'                                   */
 };

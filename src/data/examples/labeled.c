@@ -304,12 +304,9 @@ static rf_status resolve_labels(rf__labeled *l, const rf__records *r, rf_error *
 /* "0, 1, 2" */
 static void list_names(const rf__labeled *l, char *out, size_t size)
 {
-    size_t n = 0;
     *out = 0;
-    for (size_t i = 0; i < l->n && n + 70 < size; i++)
-        n += (size_t)snprintf(out + n, size - n, "%s%s%s", i ? ", " : "",
-                              rf__show((rf__text){l->name[i], strlen(l->name[i])}, 50).text,
-                              i + 1 < l->n && n + 140 >= size ? ", ..." : "");
+    for (size_t i = 0; i < l->n; i++)
+        rf__list_add(out, size, rf__show((rf__text){l->name[i], strlen(l->name[i])}, 50).text);
 }
 
 static rf_status add_label(void *user, rf__text name, rf_error *why)

@@ -10,6 +10,7 @@
 #include "text/unicode/unicode.h"
 #include "data/examples/records.h"
 #include "data/documents/source.h"
+#include "roformer/inspect/reader.h"
 
 enum { COLUMNS = 256, LINE = 64 << 20 };
 
@@ -358,12 +359,22 @@ static rf_status check_separator(const rf__records *r, const rf__layout *l, cons
     return RF_OK;
 }
 
+/* The header of a FASTA file; those of UniProt have '|', which is no separator. */
+static rf_status check_fasta(const rf__records *r, const row *head, rf_error *why)
+{
+    if (head->n < 1 || !head->field[0].size || *head->field[0].at != '>' || head->quoted[0]) return RF_OK;
+    if (head->n > 1 && rf_text_format_of(r->path) != RF_TEXT_FASTA) return RF_OK;
+    return rf_fail(why, RF_EDATA, "%s: expected a table of examples, got a FASTA file; write a table with a column "
+                   "'text' for the sequences, and a column 'label'", short_path(r));
+}
+
 static rf_status find_columns(const rf__layout *l, rf__records *r, const dialect *d, const row *head, fields *p,
                               bool *header, rf_error *why)
 {
     bool all;
     *header = false;
-    rf_status status = by_number(l, r, p, &all, why);
+    rf_status status = check_fasta(r, head, why);
+    if (!status) status = by_number(l, r, p, &all, why);
     if (!status && all) status = check_separator(r, l, d, head, false, why);
     if (status || all) return status ? status : no_header(r, l, head, p, why);
     p->text = column(l->text, rf__usual_text, head);

@@ -307,12 +307,11 @@ static rf_status abandoned_name(const char *folder, const char *name, char *path
 static rf_status set_aside(const char *folder, const char *name, char *note, size_t size, rf_error *why)
 {
     char from[4096], to[4096];
-    const size_t said = strlen(note);
     rf_status status = rf__path(from, sizeof from, folder, name, why);
     if (!status) status = abandoned_name(folder, name, to, sizeof to, why);
     if (!status && rename(from, to))
         status = rf_fail(why, RF_EIO, "%s: cannot rename to %s: %s", from, to, strerror(errno));
-    if (!status) snprintf(note + said, size - said, "%s%s", said ? ", " : "", strrchr(to, '/') + 1);
+    if (!status) rf__list_add(note, size, strrchr(to, '/') + 1);
     return status;
 }
 
