@@ -288,8 +288,8 @@ rf_status rf_config_read_sized(const rf_ctx *ctx, const char *path, rf_config *o
 /* Reads a config.json that was written for a new model. It is stricter, because an unknown key in such a file is
  * usually a typing error.
  *
- *   strange          receives the other unknown keys, separated by commas, in at most strange_size bytes: those that do not
- *                    fit are counted ("and 3 more"); "": none
+ *   strange          receives the other unknown keys, separated by commas, in at most strange_size bytes: those that do
+ *                    not fit are counted ("and 3 more"); "": none
  *   RF_EDATA         also: a key that resembles a known key, which the message names; a key of linear attention without
  *                    attention_type */
 rf_status rf_config_read_new_sized(const rf_ctx *ctx, const char *path, rf_config *out, size_t size, char *strange,

@@ -43,6 +43,7 @@ static int run(void *arguments, cli_io *io)
 {
     const struct args *a = arguments;
     static const rf_type type[] = {RF_F32, RF_F32, RF_BF16, RF_F16, RF_I8};
+    char from[4096], to[4096];
     rf_convert_options o;
     rf_convert_defaults(&o);
     o.keep_type = !a->type;
@@ -55,9 +56,11 @@ static int run(void *arguments, cli_io *io)
     o.extended = report_vocabulary;
     o.file = show_file;
     o.reranker = a->reranker;
-    cli_note_vocabulary_in(io, a->folder.item[0]);
-    if (!rf_convert(io->ctx, a->folder.item[0], a->folder.item[1], &o, &io->why))
-        cli_note(io, "%s: written, read back and compared", a->folder.item[1]);
+    if (cli_model_folder(a->folder.item[0], from, sizeof from, &io->why) ||
+        cli_new_path(a->folder.item[1], to, sizeof to, &io->why))
+        return cli_exit(io);
+    cli_note_vocabulary_in(io, from);
+    if (!rf_convert(io->ctx, from, to, &o, &io->why)) cli_note(io, "%s: written, read back and compared", to);
     return cli_exit(io);
 }
 

@@ -46,6 +46,7 @@ static int run(void *arguments, cli_io *io)
 {
     train_args *a = arguments;
     cli_training w;
+    char folder[4096];
     a->t.text = a->text.item;
     a->t.texts = a->text.n;
     a->t.validation_text = a->validation.item;
@@ -54,6 +55,7 @@ static int run(void *arguments, cli_io *io)
     if (take_caches(a, &io->why)) return cli_exit(io);
     if (!a->text.n && !a->t.datas && !a->t.resume_from_checkpoint)
         rf_fail(&io->why, RF_EARG, "pretrain: expected --text FILE... (or --data, --mix), got none");
+    if (a->t.model && !cli_model_folder(a->t.model, folder, sizeof folder, &io->why)) a->t.model = folder;
     if (a->t.model && !a->t.config) cli_note_vocabulary_in(io, a->t.model);
     if (a->t.model) cli_records_note(io, a->t.model, &a->t);
     if (!a->t.model && !a->t.resume_from_checkpoint)

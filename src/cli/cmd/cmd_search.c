@@ -33,8 +33,9 @@ static rf_status open_both(job *j)
 {
     rf_error *why = &j->io->why;
     uint64_t fingerprint;
-    const char *folder = j->a->operands.item[0];
-    rf_status status = rf_index_open(j->io->ctx, folder, &j->index, why);
+    char folder[4096];
+    rf_status status = cli_new_path(j->a->operands.item[0], folder, sizeof folder, why);
+    if (!status) status = rf_index_open(j->io->ctx, folder, &j->index, why);
     if (status) return status;
     const rf_index_options *made = rf_index_made_with(j->index);
     const rf_type type = cli_given(j->io->parsed, "dtype") ? cli_dtype(j->a->dtype) : made->type;

@@ -20,6 +20,7 @@ static int run(void *arguments, cli_io *io)
     translation_args *a = arguments;
     rf_train_options *t = &a->t;
     cli_training w;
+    char folder[4096];
     t->source = a->source.item;
     t->sources = a->source.n;
     t->target = a->target.item;
@@ -33,6 +34,7 @@ static int run(void *arguments, cli_io *io)
         rf_fail(&io->why, RF_EARG, "train-translation: expected --source FILE... and --target FILE..., got none");
     else if (!t->output_dir && !t->resume_from_checkpoint)
         rf_fail(&io->why, RF_EARG, "train-translation: expected -o DIR, a folder for the translator, got none");
+    if (t->model && !io->why.code && !cli_model_folder(t->model, folder, sizeof folder, &io->why)) t->model = folder;
     if (io->why.code) return cli_exit(io);
     cli_training_begin(&w, io, t);
     return cli_training_end(&w, rf_train_translation(io->ctx, t, cli_training_report, &w, &io->why), a->report);

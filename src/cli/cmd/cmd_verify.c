@@ -143,9 +143,13 @@ static rf_status verify_folder(verdict *v, const char *folder, rf_error *why)
 static int run(void *arguments, cli_io *io)
 {
     const struct args *a = arguments;
+    char folder[4096];
     verdict v = {.io = io, .a = a, .all = json_array()};
     rf_status status = v.all ? RF_OK : rf_fail(&io->why, RF_ENOMEM, "out of memory");
-    for (int i = 0; i < a->folder.n && !status; i++) status = verify_folder(&v, a->folder.item[i], &io->why);
+    for (int i = 0; i < a->folder.n && !status; i++) {
+        status = cli_model_folder(a->folder.item[i], folder, sizeof folder, &io->why);
+        if (!status) status = verify_folder(&v, folder, &io->why);
+    }
     if (!status && a->json) status = cli_print_json(json_incref(v.all), JSON_INDENT(1), &io->why);
     json_decref(v.all);
     if (status) return cli_exit(io);
@@ -179,9 +183,9 @@ const cli_command cmd_verify = {
     "verify the checksums of checkpoints and models",
     "Reads every file of a checkpoint, of a trained model, or of all checkpoints of a run, and compares it with the "
     "checksums that were written with it (COMPLETE, checksums.json).  Those of a model are of all files that its "
-    "results depend on, also in the folders of its modules; a note names such files that the list lacks.  Prints for each "
-    "FOLDER whether it is intact, and which files are damaged.  Exits with status 3 if a file is damaged, or if a file "
-    "without a checksum, such as a damaged tokenizer.json, prevents the model from being opened.  A model without "
+    "results depend on, also in the folders of its modules; a note names such files that the list lacks.  Prints for "
+    "each FOLDER whether it is intact, and which files are damaged.  Exits with status 3 if a file is damaged, or if a "
+    "file without a checksum, such as a damaged tokenizer.json, prevents the model from being opened.  A model without "
     "checksums is read completely: its weights must be finite and match its configuration.",
     examples,
     options,

@@ -179,6 +179,8 @@ rf_status cli_new_config(cli_io *io, const char *path, rf_config *c);
 rf_status cli_model_folder(const char *given, char *out, size_t size, rf_error *why);
 /* The same for vectors of texts: the shipped sentence model has priority over the shipped model. */
 rf_status cli_sentence_folder(const char *given, char *out, size_t size, rf_error *why);
+/* A path that need not exist; ~ is the home folder unless there is a file of this name. */
+rf_status cli_new_path(const char *given, char *out, size_t size, rf_error *why);
 bool cli_chinese_folder(char *out, size_t size);        /* the shipped Chinese model; false: there is none          */
 /* The model for requests without a name: for the task "embed" the sentence model. */
 rf_status cli_task_folder(const char *given, const char *task, char *out, size_t size, rf_error *why);

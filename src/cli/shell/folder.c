@@ -80,6 +80,14 @@ static rf_status existing(const char *given, char *out, size_t size, rf_error *w
     return RF_OK;
 }
 
+rf_status cli_new_path(const char *given, char *out, size_t size, rf_error *why)
+{
+    const bool home = access(given, F_OK) && cli_home_path(given, out, size);
+    const int n = home ? 0 : snprintf(out, size, "%s", given);
+    if (n >= 0 && (size_t)n < size) return RF_OK;
+    return rf_fail(why, RF_ERANGE, "%.60s...: expected a path of at most %zu bytes, got a longer one", given, size - 1);
+}
+
 rf_status cli_model_folder(const char *given, char *out, size_t size, rf_error *why)
 {
     if (given) {
