@@ -76,6 +76,9 @@ typedef struct rf_generate_options {
     int64_t max_length;         /* maximum tokens of prompt and new text together; a prompt of that length is
                                    refused; 0: no limit. No effect on translations */
     int special_tokens;         /* rf_generate, rf_generate_texts: 1: also allow [PAD], [UNK], [CLS], [MASK] */
+    int64_t min_new_tokens;     /* tokens in `stop` are not chosen before so many new tokens; 0: no limit */
+    int64_t min_length;         /* without min_new_tokens, the same with the tokens of the prompt; translations: with
+                                   the decoder's first token */
 } rf_generate_options;
 
 /* The defaults: greedy, one beam, length_penalty 1, 64 new tokens, temperature 1, top_k 0, top_p 1, min_p 0, typical_p

@@ -1,6 +1,7 @@
 /* choose.c — chooses the next token from a model's logits.
  *
- *     score(w)  repetition_penalty, suppress, no_repeat_ngram_size;    the likeliest, or of score / temperature
+ *     score(w)  repetition_penalty, suppress, no_repeat_ngram_size, min_new_tokens;
+ *               the likeliest, or of score / temperature
  *     top_k     the k largest
  *     top_p     the fewest whose probabilities add up to top_p                                     Holtzman et al. 2020
  *     min_p     those with at least min_p of the largest probability                                 Nguyen et al. 2024
@@ -145,14 +146,17 @@ static bool repeats(const int32_t id[], int64_t at, const int32_t end[], int64_t
     return !memcmp(id + at, end, (size_t)n * sizeof *id);
 }
 
-void rf__mark_ngrams(const int32_t id[], int64_t n, int64_t size, uint8_t *flag, bool on)
+static void mark(uint8_t *flag, uint8_t bit, bool on) { *flag = (uint8_t)(on ? *flag | bit : *flag & ~bit); }
+
+void rf__mark_excluded(const rf_generate_options *o, const int32_t id[], int64_t n, int64_t fresh, int64_t V,
+                       uint8_t *flag, bool on)
 {
-    const int64_t begin = n - (size - 1);
+    const int64_t size = o->no_repeat_ngram_size, begin = n - (size - 1);
+    const bool early = o->min_new_tokens ? fresh < o->min_new_tokens : n < o->min_length;
     for (int64_t i = 0; size && i < begin; i++)
-        if (repeats(id, i, id + begin, size - 1)) {
-            uint8_t *f = &flag[id[i + size - 1]];
-            *f = (uint8_t)(on ? *f | RF__REPEATS : *f & ~RF__REPEATS);
-        }
+        if (repeats(id, i, id + begin, size - 1)) mark(&flag[id[i + size - 1]], RF__REPEATS, on);
+    for (int64_t i = 0; early && i < o->stops; i++)
+        if (o->stop[i] >= 0 && o->stop[i] < V) mark(&flag[o->stop[i]], RF__EARLY, on);
 }
 
 /* log softmax of the remaining tokens. */
@@ -185,7 +189,7 @@ static int64_t few_candidates(const rfk_table *k, const float *logits, int64_t V
     for (int64_t b = 0; b < blocks; b++) {
         if ((double)top[b] < bound) continue;
         for (int64_t i = b * each; i < rf__min64(V, (b + 1) * each); i++)
-            if ((double)logits[i] >= bound && !(flag[i] & (RF__SUPPRESSED | RF__REPEATS)))
+            if ((double)logits[i] >= bound && !(flag[i] & RF__EXCLUDED))
                 c[n++] = (rf__candidate){.p = (double)logits[i], .id = (int32_t)i};
     }
     return n;
@@ -212,12 +216,13 @@ int64_t rf__best_logprobs(const rfk_table *k, const rf_generate_options *o, cons
                         const uint8_t *flag, int64_t most, rf__candidate *c)
 {
     const bool plain = o->repetition_penalty == 1 && !o->renormalize_logits && !o->no_repeat_ngram_size;
-    int64_t n = plain ? few_candidates(k, logits, V, flag, most, o->suppressed, c) : 0;
+    const int64_t excluded = o->suppressed + (o->min_new_tokens || o->min_length ? o->stops : 0);
+    int64_t n = plain ? few_candidates(k, logits, V, flag, most, excluded, c) : 0;
     for (int64_t i = 0; i < n; i++) c[i].p -= sum;
     if (n) return sort_best(c, n, most);
     for (int64_t i = 0; i < V; i++) {
         const double score = (double)logits[i] - sum;               /* not above 0 */
-        if (flag[i] & (RF__SUPPRESSED | RF__REPEATS)) continue;
+        if (flag[i] & RF__EXCLUDED) continue;
         c[n++] = (rf__candidate){.p = flag[i] & RF__SEEN ? score * o->repetition_penalty : score, .id = (int32_t)i};
     }
     if (o->renormalize_logits) renormalize(c, n);
@@ -232,7 +237,7 @@ static int64_t likeliest(const rf_generate_options *o, const float *logits, int6
     double most = 0;
     for (int64_t i = 0; i < V; i++) {
         if (n && !(flag[i] & RF__SEEN) && !((double)logits[i] > most)) continue;        /* nearly all */
-        if (flag[i] & (RF__SUPPRESSED | RF__REPEATS)) continue;
+        if (flag[i] & RF__EXCLUDED) continue;
         const rf__candidate x = {.p = penalized(o, logits[i], flag[i]), .id = (int32_t)i};
         if (!n++ || before(&x, c)) *c = x, most = x.p;
     }
@@ -248,7 +253,7 @@ static ranking may_come(const rf_generate_options *o, const float *logits, int64
     ranking r = {.c = c, .order = by_share};
     double most = -INFINITY;
     for (int64_t i = 0; i < V; i++) {
-        if (flag[i] & (RF__SUPPRESSED | RF__REPEATS)) continue;
+        if (flag[i] & RF__EXCLUDED) continue;
         c[r.n++] = (rf__candidate){.p = penalized(o, logits[i], flag[i]), .id = (int32_t)i};
         most = fmax(most, c[r.n - 1].p);
     }

@@ -7,10 +7,11 @@
 #include "roformer/generate.h"
 
 typedef struct rf__candidate { double p, distance; int32_t id; } rf__candidate;
-enum { RF__SEEN = 1, RF__SUPPRESSED = 2, RF__REPEATS = 4 };
+enum { RF__SEEN = 1, RF__SUPPRESSED = 2, RF__REPEATS = 4, RF__EARLY = 8,
+       RF__EXCLUDED = RF__SUPPRESSED | RF__REPEATS | RF__EARLY };
 
 /* The candidates for the next token, most likely first, with their probabilities; c has space for V. flag [V]:
- * RF__SEEN, RF__SUPPRESSED and RF__REPEATS. Returns their number; 0: no token is allowed. */
+ * RF__SEEN, or the reasons why a token is excluded. Returns their number; 0: no token is allowed. */
 int64_t rf__candidates(const rf_generate_options *o, const float *logits, int64_t V, const uint8_t *flag,
                        rf__candidate *c);
 
@@ -24,8 +25,10 @@ int32_t rf__draw(const rf_generate_options *o, const float *logits, int64_t V, c
 int64_t rf__best_logprobs(const rfk_table *k, const rf_generate_options *o, const float *logits, double sum, int64_t V,
                         const uint8_t *flag, int64_t most, rf__candidate *c);
 
-/* Sets or clears RF__REPEATS for the tokens that would end a sequence of `size` tokens that already occurs in the text;
- * size 0: none. Ids are in the vocabulary. */
-void rf__mark_ngrams(const int32_t id[], int64_t n, int64_t size, uint8_t *flag, bool on);
+/* Sets or clears, for the next token of a text of n tokens, `fresh` of them new: RF__REPEATS for the tokens that would
+ * end a sequence of no_repeat_ngram_size tokens that already occurs in it, and RF__EARLY for those that would end the text
+ * before its minimum. Ids are in the vocabulary. */
+void rf__mark_excluded(const rf_generate_options *o, const int32_t id[], int64_t n, int64_t fresh, int64_t V,
+                       uint8_t *flag, bool on);
 
 #endif

@@ -338,13 +338,13 @@ static void choose(void *arg, int64_t i, int worker)
     rf__writing *t = w->member[i];
     rf__candidate *c = w->candidate + worker * w->V;
     if (!t->logits) return;
-    const int64_t index = t->n - t->prompt, size = w->o->no_repeat_ngram_size;
+    const int64_t index = t->n - t->prompt;
     t->next = (rf_generated){.id = -1, .index = index, .text = t->number};
-    rf__mark_ngrams(t->id, t->n, size, t->flag, true);
+    rf__mark_excluded(w->o, t->id, t->n, index, w->V, t->flag, true);
     if (t->search) rf__beam_search_candidates(w, t, c);
     if (!t->search && rf__forced(w, t) >= 0) t->next.id = rf__forced(w, t);
     else if (!t->search) t->next.id = rf__draw(w->o, t->logits, w->V, t->flag, chance(t, index), c);
-    rf__mark_ngrams(t->id, t->n, size, t->flag, false);
+    rf__mark_excluded(w->o, t->id, t->n, index, w->V, t->flag, false);
     if (t->next.id < 0) return;
     t->next.logprob = (double)t->logits[t->next.id] - rf__log_sum(w->ctx->k, t->logits, w->V);
     t->next.stops = rf__stops(w->o, t->next.id);
@@ -356,8 +356,8 @@ static void hand_out(rf__writer *w, rf__writing *t)
     rf_error why = {0};
     if (t->search && t->bests) return;                              /* the search decides */
     if (t->next.id < 0) {
-        rf_fail(&why, RF_EARG, "suppress, no_repeat_ngram_size: expected a token that is allowed, got all %lld tokens "
-                "of the vocabulary excluded", (long long)w->V);
+        rf_fail(&why, RF_EARG, "suppress, no_repeat_ngram_size, min_new_tokens: expected a token that is allowed, got "
+                "all %lld tokens of the vocabulary excluded", (long long)w->V);
         rf__writing_end(w, t, RF_GENERATE_FAILED, &why);
         return;
     }

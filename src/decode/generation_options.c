@@ -45,6 +45,8 @@ rf_status rf__generate_check(const rf_generate_options *o, rf_error *why)
         {"forced_eos", (double)o->forced_eos, -1, INT32_MAX},
         {"max_length_factor", o->max_length_factor, 0, RF_NEW_TOKENS_MOST},
         {"max_length", (double)o->max_length, 0, RF_NEW_TOKENS_MOST},
+        {"min_new_tokens", (double)o->min_new_tokens, 0, RF_NEW_TOKENS_MOST},
+        {"min_length", (double)o->min_length, 0, RF_NEW_TOKENS_MOST},
     };
     for (size_t i = 0; i < RF_COUNT(limits); i++)
         if (!(limits[i].value >= limits[i].least && limits[i].value <= limits[i].most))
@@ -138,7 +140,8 @@ rf_status rf__generation_open(rf_model *m, const char *folder, rf_error *why)
 /* Members that the options and generation_config.json share by name. */
 #define OF_THE_FOLDER(X) \
     X(max_new_tokens) X(temperature) X(top_k) X(top_p) X(min_p) X(typical_p) X(repetition_penalty) \
-    X(no_repeat_ngram_size) X(stop) X(stops) X(suppress) X(suppressed) X(num_beams) X(length_penalty) X(max_length)
+    X(no_repeat_ngram_size) X(stop) X(stops) X(suppress) X(suppressed) X(num_beams) X(length_penalty) X(max_length) \
+    X(min_new_tokens) X(min_length)
 
 static void options_of(const rf__generation_config *x, bool translates, rf_generate_options *o, size_t size)
 {

@@ -128,6 +128,9 @@ static rf_status read_all(const reading *r, int64_t start, rf__generation_config
     if (fresh || length) x->max_new_tokens = fresh ? fresh : length - 1;
     x->max_length = start < 0 && !fresh ? length : 0;
     if (!status) status = read_integer(r, "no_repeat_ngram_size", 0, MOST, &x->no_repeat_ngram_size);
+    if (!status) status = read_integer(r, "min_new_tokens", 0, MOST, &x->min_new_tokens);
+    if (!status) status = read_integer(r, "min_length", 0, MOST, &x->min_length);
+    if (value_of(r, "min_new_tokens")) x->min_length = 0;           /* which it replaces, as in transformers          */
     if (!status) status = read_integer(r, "top_k", 0, 1 << 24, &x->top_k);
     if (!status) status = read_integer(r, "bos_token_id", 0, INT32_MAX, &x->bos);
     if (!status) status = read_integer(r, "forced_bos_token_id", 0, INT32_MAX, &x->forced_bos);

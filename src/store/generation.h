@@ -8,6 +8,7 @@
 /* Missing keys leave the members unchanged. */
 typedef struct rf__generation_config {
     int64_t num_beams, max_new_tokens, no_repeat_ngram_size, top_k;
+    int64_t min_new_tokens, min_length;
     int64_t max_length;                 /* for decoder-only models, including the prompt; 0: missing                  */
     int64_t bos;                        /* begins an empty prompt; -1: missing                                        */
     int64_t forced_bos, forced_eos;

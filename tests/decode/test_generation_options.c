@@ -83,7 +83,7 @@ static void texts_are_transformers(void **state)
         json_decref(all);
         cases++;
     }
-    assert_int_equal(cases, 54);
+    assert_int_equal(cases, 69);
     fclose(f);
     rf_ctx_free(ctx);
 }

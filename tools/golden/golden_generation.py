@@ -39,6 +39,11 @@ SETTINGS = [
     {"max_new_tokens": 8, "do_sample": False, "temperature": 0.5, "top_k": 5, "top_p": 0.4},
     {"max_new_tokens": 6, "min_length": 0, "num_beam_groups": 1, "encoder_repetition_penalty": 1.0, "guidance_scale": None,
      "use_cache": False, "output_scores": True, "return_dict_in_generate": False, "transformers_version": "5.0.0"},
+    {"max_new_tokens": 12, "min_new_tokens": 6, "eos_token_id": [4, 12, 42]},
+    {"max_new_tokens": 12, "min_length": 9, "eos_token_id": [4, 12, 42]},
+    {"max_new_tokens": 12, "min_length": 14, "min_new_tokens": 3, "repetition_penalty": 1.3, "eos_token_id": [4, 12]},
+    {"max_new_tokens": 10, "num_beams": 3, "min_new_tokens": 5, "eos_token_id": [4, 14, 42]},
+    {"max_new_tokens": 10, "num_beams": 3, "min_length": 16, "renormalize_logits": True, "eos_token_id": [4, 12]},
 ]
 
 

@@ -15,7 +15,7 @@ from .pipeline_base import Pipeline, call, idle
 
 # transformers' names of options: the members of rf_generate_options.
 INTEGERS = ("max_new_tokens", "top_k", "no_repeat_ngram_size", "num_return_sequences", "num_beams", "max_length",
-            "batch_size")
+            "min_new_tokens", "min_length", "batch_size")
 REALS = ("temperature", "top_p", "repetition_penalty", "min_p", "typical_p", "length_penalty")
 SEARCHES = {False: abi.RF_STOP_HEURISTIC, True: abi.RF_STOP_EARLY, "never": abi.RF_STOP_NEVER}
 
@@ -81,7 +81,7 @@ class TextGenerationPipeline(Pipeline):
     A prompt gives [{"generated_text"}], with num_return_sequences several; a list of prompts gives a list of lists.
     Options have the names of transformers' generate: max_new_tokens, do_sample, temperature, top_k, top_p, min_p,
     typical_p, repetition_penalty, no_repeat_ngram_size, num_beams, length_penalty, early_stopping,
-    num_return_sequences, max_length, stop_strings, batch_size; and seed. Others are errors. Those that are not given
+    num_return_sequences, max_length, min_new_tokens, min_length, stop_strings, batch_size; and seed. Others are errors. Those that are not given
     are the folder's.
     """
 

@@ -294,6 +294,8 @@ static const cli_option options[] = {
      "read the whole file as one prompt; - is standard input", NULL},
     {"max_new_tokens", 'n', CLI_INT, A(o.max_new_tokens), "N", NULL, 0, RF_NEW_TOKENS_MOST, NULL,
      "maximum number of new tokens", NULL},
+    {"min_new_tokens", 0, CLI_INT, A(o.min_new_tokens), "N", NULL, 0, RF_NEW_TOKENS_MOST, NULL,
+     "do not end a text before it has N new tokens; 0: no minimum", NULL},
     {"do_sample", 0, CLI_FLAG, A(o.do_sample), NULL, NULL, 0, 0, NULL,
      "sample tokens instead of greedy decoding; implied by the five options below, and by --num_return_sequences "
      "without beams", NULL},

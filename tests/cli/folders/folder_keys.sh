@@ -32,7 +32,7 @@ for change in '"errors": "ignore"' '"truncation_side": "middle"' '"split_special
     fresh && sed "s/^{/{$change,/" model/tokenizer_config.json > m/tokenizer_config.json
     expect 3 "m/tokenizer_config.json: $(echo "$change" | cut -d '"' -f 2): expected" "$program" embed -m m -o v.npy text
 done
-for change in '"stop_strings": ["a"]' '"token_healing": true' '"num_return_sequences": 2' '"watermarking_config": {"bias": 1}' '"top_h": 0.4' '"min_length": 3'; do
+for change in '"stop_strings": ["a"]' '"token_healing": true' '"num_return_sequences": 2' '"watermarking_config": {"bias": 1}' '"top_h": 0.4'; do
     rm -rf m && cp -r plain m && sed 's/^{/{"is_decoder": true,/' plain/config.json > m/config.json && printf '{%s}\n' "$change" > m/generation_config.json
     expect 3 "m/generation_config.json: $(echo "$change" | cut -d '"' -f 2): expected" "$program" generate -m m "the city"
 done

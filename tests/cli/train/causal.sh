@@ -39,6 +39,15 @@ holds out 'in windows of 16 (--max_length) that begin every 4'
 expect 2 'less than the 16 tokens' "$program" evaluate -m whole --text text.txt --max_length 16 --stride 16
 expect 2 'expected one of them, got ' "$program" evaluate -m whole --text text.txt --max_lengths 16,32 --stride 8
 
+# A text does not end before its minimum.
+ids() { sed 's/.*"ids": \[\([^]]*\)\].*/\1/' "$1" | tr ',' '\n'; }
+"$program" generate -q -m whole --json -n 8 'the old river' > free.json || fail generate
+cp -r whole ends && echo "{\"eos_token_id\": $(ids free.json | sed -n 4p)}" > ends/generation_config.json
+"$program" generate -q -m ends --json -n 40 'the old river' > free.json || fail generate
+[ "$(ids free.json | wc -l)" -lt 8 ] || fail "a text that does not end: $(cat free.json)"
+"$program" generate -q -m ends --json -n 40 --min_new_tokens 33 'the old river' > least.json || fail "min_new_tokens"
+[ "$(ids least.json | wc -l)" -ge 33 ] || fail "shorter than its minimum: $(cat least.json)"
+
 # What lines are worth: the sum of their tokens' log-probabilities, also behind a context.
 expect 0 '' "$program" score -m whole --json 'the old river'
 holds out '"tokens": 3'
