@@ -33,6 +33,7 @@ echo "check_python: $own: all tests"
 # basedpyright is pyright with all that it runs on in one wheel; "standard" is pyright's own mode.
 quietly "$work/own/bin/pip" install -q --only-binary :all: mypy basedpyright pyarrow
 quietly "$work/own/bin/mypy" --strict -p roformer_c
+quietly "$work/own/bin/mypy" --strict python/tests/results_types.py
 package=$("$work/own/bin/python" -c 'import os, roformer_c; print(os.path.dirname(roformer_c.__file__))')
 printf '{"include": ["%s"], "typeCheckingMode": "standard"}' "$package" > "$work/pyrightconfig.json"
 quietly "$work/own/bin/basedpyright" -p "$work" --level error --pythonpath "$work/own/bin/python"

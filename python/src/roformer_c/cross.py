@@ -2,7 +2,8 @@
 from __future__ import annotations
 
 import collections
-from typing import Any, Callable, Deque, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
+from typing import (Any, Callable, Deque, Dict, Iterable, Iterator, List, Literal, Mapping, Optional, Sequence, Tuple,
+                    TypedDict, Union, overload)
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,17 @@ from .sentence import only_cpu, positive
 
 AHEAD = 8           # jobs that are submitted before the result of the first is taken
 Activation = Callable[[Any], Any]
+Pairs = Union[Iterable[Tuple[str, str]], Iterable[Sequence[str]], NDArray[Any]]
+
+
+class _Ranked(TypedDict):
+    corpus_id: int
+    score: float
+
+
+class Ranked(_Ranked, total=False):
+    """A row of `rank`; "text" with return_documents."""
+    text: str
 
 
 class CrossEncoder:
@@ -99,6 +111,22 @@ class CrossEncoder:
             return b""
         return _texts.without_nul(prompt or "", "prompt")
 
+    @overload
+    def predict(self, inputs: Tuple[str, str],  # type: ignore[overload-overlap]
+                prompt_name: Optional[str] = ..., prompt: Optional[str] = ..., batch_size: int = ...,
+                show_progress_bar: Optional[bool] = ..., activation_fn: Optional[Activation] = ...,
+                apply_softmax: Optional[bool] = ..., convert_to_numpy: Literal[True] = ...,
+                convert_to_tensor: Literal[False] = ..., device: Any = ...) -> Union[np.float32, Floats]: ...
+
+    @overload
+    def predict(self, inputs: Pairs, prompt_name: Optional[str] = ..., prompt: Optional[str] = ...,
+                batch_size: int = ..., show_progress_bar: Optional[bool] = ..., activation_fn: Optional[Activation] = ...,
+                apply_softmax: Optional[bool] = ..., convert_to_numpy: Literal[True] = ...,
+                convert_to_tensor: Literal[False] = ..., device: Any = ...) -> Floats: ...
+
+    @overload
+    def predict(self, inputs: Any = ..., *others: Any, **more: Any) -> Any: ...
+
     @whole
     def predict(self, inputs: Any = None, prompt_name: Optional[str] = None, prompt: Optional[str] = None,
                 batch_size: int = 32,
@@ -172,7 +200,7 @@ class CrossEncoder:
     def rank(self, query: str, documents: Sequence[str], top_k: Optional[int] = None, return_documents: bool = False,
              prompt_name: Optional[str] = None, prompt: Optional[str] = None, batch_size: int = 32,
              show_progress_bar: Optional[bool] = None, activation_fn: Optional[Activation] = None,
-             device: Any = None) -> List[Dict[str, Any]]:
+             device: Any = None) -> List[Ranked]:
         """Sorts documents by their score with a query: [{"corpus_id", "score"[, "text"]}], the best first. Equal scores
         are sorted by the model's outputs, of which a sigmoid leaves no difference above 12 or so.
 
@@ -190,9 +218,9 @@ class CrossEncoder:
         outputs = np.concatenate(list(self._scores(pairs, self._prompt(prompt_name, prompt), batch_size,
                                                            True))) if equal else scores
         order = np.lexsort((-outputs, -scores))[:top_k]
-        out: List[Dict[str, Any]] = []
+        out: List[Ranked] = []
         for i in order:
-            row: Dict[str, Any] = {"corpus_id": int(i), "score": float(scores[i])}
+            row: Ranked = {"corpus_id": int(i), "score": float(scores[i])}
             if return_documents:
                 row["text"] = texts[i]
             out.append(row)

@@ -4,7 +4,7 @@ from __future__ import annotations
 import ctypes
 import queue
 import threading
-from typing import Any, Dict, Iterator, List, Optional
+from typing import Any, Dict, Iterable, Iterator, List, Optional, overload
 
 import numpy as np
 
@@ -86,6 +86,13 @@ class TextGenerationPipeline(Pipeline):
     """
 
     task = "text-generation"
+
+    @overload
+    def __call__(self, inputs: str, *, return_full_text: bool = ...,  # pyright: ignore[reportOverlappingOverload]
+                 **options: Any) -> List[Dict[str, str]]: ...
+
+    @overload
+    def __call__(self, inputs: Iterable[str], *, return_full_text: bool = ..., **options: Any) -> List[List[Dict[str, str]]]: ...
 
     @call
     def __call__(self, inputs: Any, *, return_full_text: bool = True, **options: Any) -> Any:
@@ -185,6 +192,18 @@ class TranslationPipeline(Pipeline):
     """
 
     task = "translation"
+
+    @overload
+    def __call__(self, inputs: str, *, prefix: Optional[str] = ..., long_source: str = ...,
+                 **options: Any) -> List[Dict[str, str]]: ...
+
+    @overload
+    def __call__(self, inputs: Iterable[str], *, prefix: Optional[str] = ..., long_source: str = ...,
+                 num_return_sequences: int, **options: Any) -> List[Any]: ...
+
+    @overload
+    def __call__(self, inputs: Iterable[str], *, prefix: Optional[str] = ..., long_source: str = ...,
+                 **options: Any) -> List[Dict[str, str]]: ...
 
     @call
     def __call__(self, inputs: Any, *, prefix: Optional[str] = None, long_source: str = "refuse", **options: Any) -> Any:

@@ -2,7 +2,8 @@
 from __future__ import annotations
 
 import ctypes
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Type, Union
+from typing import (Any, Dict, Iterable, List, Literal, Mapping, Optional, Sequence, Tuple, Type, TypedDict, Union,
+                    overload)
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from . import _abi as abi
 from . import _folder, _texts, errors, tensors
 from ._lib import Error, byref, check, lib
 from ._lib import rows as rows_of
-from ._model import Model, Source
+from ._model import Floats, Model, Source
 from .answers import QuestionAnsweringPipeline
 from .cross import softmax_rows
 from .generation import TextGenerationPipeline, TranslationPipeline
@@ -18,6 +19,23 @@ from .pipeline_base import Padding, Pipeline, Truncation, again, call, idle
 from .sentence import one_of, positive, token_vectors
 from .tags import TokenClassificationPipeline
 from .tokenizer import Tokenizer
+
+
+class Filled(TypedDict):
+    """A token for a mask."""
+    score: float
+    token: int
+    token_str: str
+    sequence: str
+
+
+class Label(TypedDict):
+    """A label of a text."""
+    label: str
+    score: float
+
+
+Pair = Dict[str, str]                                   # {"text", "text_pair"}
 
 
 class FillMaskPipeline(Pipeline):
@@ -37,7 +55,7 @@ class FillMaskPipeline(Pipeline):
     @call
     def __call__(self, inputs: Any, *, top_k: int = 5, targets: Union[None, str, Sequence[str]] = None,
                  tokenizer_kwargs: Optional[Mapping[str, Any]] = None, batch_size: Optional[int] = None,
-                 num_workers: Optional[int] = None) -> Any:
+                 num_workers: Optional[int] = None) -> Union[List[Filled], List[List[Filled]], List[Any]]:
         """top_k tokens for each mask; targets: tokens of the vocabulary to choose from (None: all); tokenizer_kwargs:
         truncation, max_length and padding."""
         positive("top_k", top_k)
@@ -104,6 +122,28 @@ class TextClassificationPipeline(Pipeline):
 
     def __reduce__(self) -> Any:
         return again, (type(self), self.model, {"top_k": self.top_k, **self.options})
+
+    @overload
+    def __call__(self, inputs: Pair, *, function_to_apply: Optional[str] = ...,  # type: ignore[overload-overlap]
+                 truncation: Truncation = ..., max_length: Optional[int] = ..., padding: Padding = ...,
+                 batch_size: Optional[int] = ..., num_workers: Optional[int] = ...) -> Label: ...
+
+    @overload
+    def __call__(self, inputs: Union[str, Iterable[Union[str, Pair, Tuple[str, str]]]], *, function_to_apply: Optional[str] = ...,
+                 truncation: Truncation = ..., max_length: Optional[int] = ..., padding: Padding = ...,
+                 batch_size: Optional[int] = ..., num_workers: Optional[int] = ...) -> List[Label]: ...
+
+    @overload
+    def __call__(self, inputs: Union[str, Pair], *, top_k: Optional[int],  # type: ignore[overload-overlap]
+                 function_to_apply: Optional[str] = ...,
+                 truncation: Truncation = ..., max_length: Optional[int] = ..., padding: Padding = ...,
+                 batch_size: Optional[int] = ..., num_workers: Optional[int] = ...) -> List[Label]: ...
+
+    @overload
+    def __call__(self, inputs: Iterable[Union[str, Pair, Tuple[str, str]]], *, top_k: Optional[int],
+                 function_to_apply: Optional[str] = ..., truncation: Truncation = ..., max_length: Optional[int] = ...,
+                 padding: Padding = ..., batch_size: Optional[int] = ...,
+                 num_workers: Optional[int] = ...) -> List[List[Label]]: ...
 
     @call
     def __call__(self, inputs: Any, *, top_k: Union[None, int, str] = "", function_to_apply: Optional[str] = None,
@@ -183,6 +223,21 @@ class FeatureExtractionPipeline(Pipeline):
 
     task = "feature-extraction"
 
+    @overload
+    def __call__(self, inputs: str, *, return_tensors: Literal["np"], truncation: Truncation = ...,
+                 tokenize_kwargs: Optional[Mapping[str, Any]] = ..., batch_size: Optional[int] = ...,
+                 num_workers: Optional[int] = ...) -> Floats: ...
+
+    @overload
+    def __call__(self, inputs: str, *, return_tensors: Optional[Literal[False]] = ..., truncation: Truncation = ...,
+                 tokenize_kwargs: Optional[Mapping[str, Any]] = ..., batch_size: Optional[int] = ...,
+                 num_workers: Optional[int] = ...) -> List[List[List[float]]]: ...
+
+    @overload
+    def __call__(self, inputs: Any, *, return_tensors: Union[None, bool, str] = ..., truncation: Truncation = ...,
+                 tokenize_kwargs: Optional[Mapping[str, Any]] = ..., batch_size: Optional[int] = ...,
+                 num_workers: Optional[int] = ...) -> Any: ...
+
     @call
     def __call__(self, inputs: Any, *, return_tensors: Union[None, bool, str] = None, truncation: Truncation = None,
                  tokenize_kwargs: Optional[Mapping[str, Any]] = None, batch_size: Optional[int] = None,
@@ -211,6 +266,38 @@ PIPELINES: Dict[str, Type[Pipeline]] = {c.task: c for c in (
     FillMaskPipeline, TextClassificationPipeline, TokenClassificationPipeline, QuestionAnsweringPipeline,
     FeatureExtractionPipeline, TranslationPipeline, TextGenerationPipeline)}
 PIPELINES["sentiment-analysis"], PIPELINES["ner"] = TextClassificationPipeline, TokenClassificationPipeline
+
+
+@overload
+def pipeline(task: Literal["fill-mask"], model: Union[Source, Model], **options: Any) -> FillMaskPipeline: ...
+
+
+@overload
+def pipeline(task: Literal["text-classification", "sentiment-analysis"], model: Union[Source, Model], **options: Any) -> TextClassificationPipeline: ...
+
+
+@overload
+def pipeline(task: Literal["token-classification", "ner"], model: Union[Source, Model], **options: Any) -> TokenClassificationPipeline: ...
+
+
+@overload
+def pipeline(task: Literal["question-answering"], model: Union[Source, Model], **options: Any) -> QuestionAnsweringPipeline: ...
+
+
+@overload
+def pipeline(task: Literal["feature-extraction"], model: Union[Source, Model], **options: Any) -> FeatureExtractionPipeline: ...
+
+
+@overload
+def pipeline(task: Literal["translation"], model: Union[Source, Model], **options: Any) -> TranslationPipeline: ...
+
+
+@overload
+def pipeline(task: Literal["text-generation"], model: Union[Source, Model], **options: Any) -> TextGenerationPipeline: ...
+
+
+@overload
+def pipeline(task: str, model: Union[Source, Model], **options: Any) -> Any: ...
 
 
 def pipeline(task: str, model: Union[Source, Model], *, device: Optional[str] = None,

@@ -6,7 +6,7 @@ import contextlib
 import ctypes
 import itertools
 import warnings
-from typing import Any, Deque, Dict, Iterable, Iterator, List, Literal, Mapping, Optional, Sequence, Tuple, overload
+from typing import Any, Deque, Dict, Iterable, Iterator, List, Literal, Mapping, Optional, Sequence, Tuple, Union, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from .similarities import matrix, quantized, similarity
 AHEAD = 2                   # blocks that are submitted before the result of the first is taken
 PRECISIONS = (None, "float32", "int8", "uint8", "binary", "ubinary")
 SIMILARITIES = ("cosine", "dot", "euclidean", "manhattan")
+Vectors = Union[NDArray[Any], Sequence[float], Sequence[Sequence[float]]]       # as arrays; tensors give tensors
 
 
 def one_of(name: str, value: Any, choices: Tuple[Any, ...]) -> Any:
@@ -200,11 +201,41 @@ class SentenceTransformer:
 
     @overload
     def encode(self, inputs: _texts.Texts, prompt_name: Optional[str] = ..., prompt: Optional[str] = ...,
-               batch_size: int = ..., show_progress_bar: Optional[bool] = ...,
-               output_value: Literal["sentence_embedding"] = ..., precision: Optional[str] = ...,
+               batch_size: int = ..., show_progress_bar: Optional[bool] = ..., output_value: Literal["sentence_embedding"] = ...,
+               precision: Optional[Literal["float32"]] = ..., convert_to_numpy: Literal[True] = ...,
+               convert_to_tensor: Literal[False] = ..., device: Any = ..., normalize_embeddings: bool = ...,
+               truncate_dim: Optional[int] = ..., pool: Any = ..., chunk_size: Optional[int] = ...) -> Floats: ...
+
+    @overload                   # a str is an iterable of str, too
+    def encode(self, inputs: str, prompt_name: Optional[str] = ...,  # type: ignore[overload-overlap]
+               prompt: Optional[str] = ..., batch_size: int = ...,
+               show_progress_bar: Optional[bool] = ..., *, output_value: Literal["token_embeddings"],
                convert_to_numpy: Literal[True] = ..., convert_to_tensor: Literal[False] = ..., device: Any = ...,
-               normalize_embeddings: bool = ..., truncate_dim: Optional[int] = ..., pool: Any = ...,
-               chunk_size: Optional[int] = ...) -> NDArray[Any]: ...
+               normalize_embeddings: bool = ..., truncate_dim: Optional[int] = ...) -> Floats: ...
+
+    @overload
+    def encode(self, inputs: Iterable[str], prompt_name: Optional[str] = ..., prompt: Optional[str] = ..., batch_size: int = ...,
+               show_progress_bar: Optional[bool] = ..., *, output_value: Literal["token_embeddings"],
+               convert_to_numpy: Literal[True] = ..., convert_to_tensor: Literal[False] = ..., device: Any = ...,
+               normalize_embeddings: bool = ..., truncate_dim: Optional[int] = ...) -> List[Floats]: ...
+
+    @overload                   # a str is an iterable of str, too
+    def encode(self, inputs: str, prompt_name: Optional[str] = ...,  # type: ignore[overload-overlap]
+               prompt: Optional[str] = ..., batch_size: int = ...,
+               show_progress_bar: Optional[bool] = ..., *, output_value: None,
+               convert_to_numpy: Literal[True] = ..., convert_to_tensor: Literal[False] = ..., device: Any = ...,
+               normalize_embeddings: bool = ..., truncate_dim: Optional[int] = ...) -> Dict[str, NDArray[Any]]: ...
+
+    @overload
+    def encode(self, inputs: Iterable[str], prompt_name: Optional[str] = ..., prompt: Optional[str] = ..., batch_size: int = ...,
+               show_progress_bar: Optional[bool] = ..., *, output_value: None,
+               convert_to_numpy: Literal[True] = ..., convert_to_tensor: Literal[False] = ..., device: Any = ...,
+               normalize_embeddings: bool = ..., truncate_dim: Optional[int] = ...) -> List[Dict[str, NDArray[Any]]]: ...
+
+    @overload
+    def encode(self, inputs: _texts.Texts, *, precision: str, prompt_name: Optional[str] = ..., prompt: Optional[str] = ...,
+           batch_size: int = ..., show_progress_bar: Optional[bool] = ..., normalize_embeddings: bool = ...,
+           truncate_dim: Optional[int] = ...) -> NDArray[Any]: ...
 
     @overload
     def encode(self, inputs: Optional[_texts.Texts] = ..., *others: Any, **more: Any) -> Any: ...
@@ -292,12 +323,44 @@ class SentenceTransformer:
                  "attention_mask": np.ones(len(t), np.int64), "token_embeddings": t, "sentence_embedding": v}
                 for p, t, v in zip(parts, tokens, vectors)]
 
+    @overload
+    def encode_query(self, inputs: _texts.Texts, prompt_name: Optional[str] = ..., prompt: Optional[str] = ...,
+           batch_size: int = ..., show_progress_bar: Optional[bool] = ...,
+           output_value: Literal["sentence_embedding"] = ..., precision: Optional[Literal["float32"]] = ...,
+           convert_to_numpy: Literal[True] = ..., convert_to_tensor: Literal[False] = ..., device: Any = ...,
+           normalize_embeddings: bool = ..., truncate_dim: Optional[int] = ..., pool: Any = ...,
+           chunk_size: Optional[int] = ...) -> Floats: ...
+
+    @overload
+    def encode_query(self, inputs: _texts.Texts, *, precision: str, prompt_name: Optional[str] = ..., prompt: Optional[str] = ...,
+           batch_size: int = ..., show_progress_bar: Optional[bool] = ..., normalize_embeddings: bool = ...,
+           truncate_dim: Optional[int] = ...) -> NDArray[Any]: ...
+
+    @overload
+    def encode_query(self, inputs: Optional[_texts.Texts] = ..., *others: Any, **more: Any) -> Any: ...
+
     def encode_query(self, inputs: Optional[_texts.Texts] = None, prompt_name: Optional[str] = None,
                      prompt: Optional[str] = None, *others: Any, **arguments: Any) -> Any:
         """`encode` with the prompt named "query", if no other is given."""
         if prompt is None and prompt_name is None:
             prompt_name = "query"
         return self.encode(inputs, prompt_name, prompt, *others, **arguments)
+
+    @overload
+    def encode_document(self, inputs: _texts.Texts, prompt_name: Optional[str] = ..., prompt: Optional[str] = ...,
+           batch_size: int = ..., show_progress_bar: Optional[bool] = ...,
+           output_value: Literal["sentence_embedding"] = ..., precision: Optional[Literal["float32"]] = ...,
+           convert_to_numpy: Literal[True] = ..., convert_to_tensor: Literal[False] = ..., device: Any = ...,
+           normalize_embeddings: bool = ..., truncate_dim: Optional[int] = ..., pool: Any = ...,
+           chunk_size: Optional[int] = ...) -> Floats: ...
+
+    @overload
+    def encode_document(self, inputs: _texts.Texts, *, precision: str, prompt_name: Optional[str] = ..., prompt: Optional[str] = ...,
+           batch_size: int = ..., show_progress_bar: Optional[bool] = ..., normalize_embeddings: bool = ...,
+           truncate_dim: Optional[int] = ...) -> NDArray[Any]: ...
+
+    @overload
+    def encode_document(self, inputs: Optional[_texts.Texts] = ..., *others: Any, **more: Any) -> Any: ...
 
     def encode_document(self, inputs: Optional[_texts.Texts] = None, prompt_name: Optional[str] = None,
                         prompt: Optional[str] = None, *others: Any, **arguments: Any) -> Any:
@@ -333,9 +396,9 @@ class SentenceTransformer:
                              prompt_name: Optional[str] = None, prompt: Optional[str] = None, batch_size: int = 32,
                              chunk_size: Optional[int] = None, show_progress_bar: Optional[bool] = None,
                              precision: Optional[str] = "float32", normalize_embeddings: bool = False,
-                             truncate_dim: Optional[int] = None, **arguments: Any) -> NDArray[Any]:
+                             truncate_dim: Optional[int] = None, **arguments: Any) -> Any:
         """`encode`."""
-        return self.encode(inputs, prompt_name, prompt, batch_size, show_progress_bar,  # type: ignore[no-any-return]
+        return self.encode(inputs, prompt_name, prompt, batch_size, show_progress_bar,
                            precision=precision, normalize_embeddings=normalize_embeddings, truncate_dim=truncate_dim,
                            **arguments)
 
@@ -480,11 +543,23 @@ class SentenceTransformer:
 
     # ---- similarity and tokens ---------------------------------------------------------------------------------------
 
+    @overload
+    def similarity(self, embeddings1: Vectors, embeddings2: Vectors) -> Floats: ...
+
+    @overload
+    def similarity(self, embeddings1: Any, embeddings2: Any) -> Any: ...
+
     def similarity(self, embeddings1: Any, embeddings2: Any) -> Any:
         """The similarity of all vectors of the first array [n, D] with all of the second [m, D], by similarity_fn_name:
         [n, m]. "euclidean" and "manhattan" are negative distances. Tensors give a tensor."""
         found = similarity(matrix(embeddings1, "embeddings1"), matrix(embeddings2, "embeddings2"), self._similarity)
         return tensors.like(found, embeddings1, embeddings2)
+
+    @overload
+    def similarity_pairwise(self, embeddings1: Vectors, embeddings2: Vectors) -> Floats: ...
+
+    @overload
+    def similarity_pairwise(self, embeddings1: Any, embeddings2: Any) -> Any: ...
 
     def similarity_pairwise(self, embeddings1: Any, embeddings2: Any) -> Any:
         """The similarity of each vector of the first array [n, D] with that of the second [n, D]: [n]."""

@@ -1,7 +1,7 @@
 """token-classification, with the results of transformers' pipeline."""
 from __future__ import annotations
 
-from typing import Any, Dict, List, Optional, Sequence
+from typing import Any, Dict, Iterable, List, Optional, Sequence, overload
 
 import numpy as np
 
@@ -26,6 +26,15 @@ class TokenClassificationPipeline(Pipeline):
     """
 
     task = "token-classification"
+
+    @overload
+    def __call__(self, inputs: str, *, aggregation_strategy: str = ...,  # type: ignore[overload-overlap]
+                 ignore_labels: Sequence[str] = ..., batch_size: Optional[int] = ...,
+                 num_workers: Optional[int] = ...) -> List[Entity]: ...
+
+    @overload
+    def __call__(self, inputs: Iterable[str], *, aggregation_strategy: str = ..., ignore_labels: Sequence[str] = ...,
+                 batch_size: Optional[int] = ..., num_workers: Optional[int] = ...) -> List[List[Entity]]: ...
 
     @call
     def __call__(self, inputs: Any, *, aggregation_strategy: str = "none", ignore_labels: Sequence[str] = ("O",),

@@ -4,7 +4,7 @@ from __future__ import annotations
 import ctypes
 import operator
 import os
-from typing import Any, Iterable, Iterator, List, Optional, Sequence, Tuple, Union
+from typing import Any, Iterable, Iterator, List, Optional, Sequence, Tuple, Union, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,6 +74,12 @@ class Encodings(Sequence[Encoding]):
 
     def __len__(self) -> int:
         return len(self.encoded.start) - 1
+
+    @overload
+    def __getitem__(self, i: int) -> Encoding: ...
+
+    @overload
+    def __getitem__(self, i: slice) -> List[Encoding]: ...
 
     def __getitem__(self, i: Any) -> Any:
         if isinstance(i, slice):
@@ -169,7 +175,7 @@ class Tokenizer:
     def encode(self, sequence: str, pair: Optional[str] = None, add_special_tokens: bool = True,
                max_length: Optional[int] = None) -> Encoding:
         """The tokens of a text or a pair. max_length truncates to so many tokens (None: not)."""
-        return self._encode([sequence], None if pair is None else [pair], add_special_tokens, max_length)[0]  # type: ignore[no-any-return]
+        return self._encode([sequence], None if pair is None else [pair], add_special_tokens, max_length)[0]
 
     def encode_batch(self, input: Iterable[Union[str, Tuple[str, str]]], add_special_tokens: bool = True,
                      max_length: Optional[int] = None) -> Encodings:
