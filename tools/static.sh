@@ -1,7 +1,8 @@
 #!/bin/sh
 # static.sh [OUT] — builds the program for any Linux on this kind of processor into the folder OUT (build/static): linked with musl and,
 # statically, with the libraries that it needs, which are built from Debian's sources.  It has the server, and learns no subwords
-# (SentencePiece).  Needs musl-tools, dpkg-dev and the network (sh tools/setup.sh static).
+# (SentencePiece).  Beside it lies jieba's dictionary of Chinese words, in the folder where it looks for it.  Needs musl-tools, dpkg-dev,
+# python3-jieba and the network (sh tools/setup.sh static).
 set -eu
 cd "$(dirname "$0")/.."
 command -v musl-gcc > /dev/null && command -v dpkg-source > /dev/null || { echo "static: musl-gcc or dpkg-source is not installed (sh tools/setup.sh static)" >&2; exit 77; }
@@ -58,8 +59,11 @@ if [ ! -f "$folder/root/done" ]; then
 fi
 mkdir -p "$folder/include" && ln -sf /usr/include/xxhash.h "$folder/include/"             # a header, the same everywhere
 
+jieba=/usr/lib/python3/dist-packages/jieba/dict.txt
+[ -f "$jieba" ] || { echo "static: $jieba is not there (sh tools/setup.sh static)" >&2; exit 77; }
 export PKG_CONFIG_LIBDIR="$folder/root/lib/pkgconfig"
-build roformer . -DBUILD_TESTING=OFF -DRF_SENTENCEPIECE=OFF -DRF_SERVE=ON -DRF_MPI=OFF -DRF_DICTIONARY=OFF \
+build roformer . -DBUILD_TESTING=OFF -DRF_SENTENCEPIECE=OFF -DRF_SERVE=ON -DRF_MPI=OFF -DRF_DICTIONARY="$jieba" \
     -DXXHASH_INCLUDE="$folder/include" -DCMAKE_EXE_LINKER_FLAGS=-static
 strip -o "$out/roformer" "$folder/roformer/roformer"
+mkdir -p "$out/dictionary" && cp "$folder/roformer/dictionary/jieba.words" "$out/dictionary/"
 echo "static: $out/roformer: $(wc -c < "$out/roformer") bytes"

@@ -1,12 +1,19 @@
 """Tokens, offsets in characters, batches, decoding."""
+import importlib.util
+import os
 import pickle
+import shutil
+import subprocess
+import sys
+import tempfile
 import unittest
 import unittest.mock
 
 import numpy as np
 
 import support
-from roformer_c import ArgumentError, DataError, FileError, TextTypeError, Tokenizer, _texts
+from roformer_c import (ArgumentError, DataError, FileError, TextTypeError, Tokenizer, UnsupportedError, _folder, _texts,
+                        compile_dictionary)
 
 
 class Tokens(unittest.TestCase):
@@ -99,6 +106,32 @@ class Tokens(unittest.TestCase):
 
     def test_pickle(self):
         self.assertEqual(pickle.loads(pickle.dumps(self.t)).encode("a dog").ids, self.t.encode("a dog").ids)
+
+    def test_chinese(self):
+        """The models' package has the dictionary; without it, the message has a command for those who have this package."""
+        text, zh = "\u4eca\u5929\u5929\u6c14\u5f88\u597d", support.ROOT / "models" / "roformer-small-zh"
+        if importlib.util.find_spec("roformer_c_models"):
+            self.assertTrue(_folder.shipped_dictionary())
+            self.assertEqual("".join(Tokenizer.from_folder("roformer-small-zh").encode(text).tokens[1:-1]), text)
+        with tempfile.TemporaryDirectory() as work, unittest.mock.patch.object(_folder, "shipped_dictionary", lambda: None):
+            for name in ("config.json", "tokenizer_config.json", "vocab.txt"):
+                shutil.copy(zh / name, work)
+            with self.assertRaises(UnsupportedError) as caught:
+                Tokenizer.from_folder(work)
+            command = str(caught.exception).split("`")[3].split()
+            self.assertEqual(command, ["python3", "-m", "roformer_c.dictionary", work])
+            debian = "/usr/lib/python3/dist-packages/jieba/dict.txt"
+            if not importlib.util.find_spec("jieba") and not os.path.exists(debian):
+                self.skipTest("no jieba")
+            if importlib.util.find_spec("jieba"):
+                subprocess.run([sys.executable, *command[1:]], check=True, stdout=subprocess.DEVNULL)
+            else:
+                self.assertEqual(compile_dictionary(work, debian), work + "/dictionary.words")
+            self.assertEqual("".join(Tokenizer.from_folder(work).encode(text).tokens[1:-1]), text)
+            with open(work + "/words.txt", "w", encoding="utf-8") as file:
+                file.write("no number\n")
+            with self.assertRaises(DataError):
+                compile_dictionary(work + "/words", work + "/words.txt")
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from . import rope, util
     from ._lib import get_num_threads, processor, set_dictionary, set_num_threads
     from .cross import CrossEncoder
+    from .dictionary import compile_dictionary
     from .errors import (ArgumentError, BusyError, CanceledError, ClosedError, DataError, FileError, NumericError,
                          OutOfMemoryError, ProcessError, RoformerError, TextTypeError, UnsupportedError)
     from .index import Index
@@ -32,7 +33,8 @@ __all__ = [
     "ArgumentError", "BusyError", "CanceledError", "ClosedError", "CrossEncoder", "DataError", "Encoding", "Encodings",
     "FileError", "Index", "NumericError", "OutOfMemoryError", "ProcessError", "Progress", "RoformerError", "Score",
     "SentenceTransformer", "SimilarityFunction", "TextTypeError", "Tokenizer", "TrainingResult", "UnsupportedError", "__version__",
-    "attention", "attention_backward", "bleu", "chrf", "finetune", "get_num_threads", "linear_attention",
+    "attention", "attention_backward", "bleu", "chrf", "compile_dictionary", "finetune", "get_num_threads",
+    "linear_attention",
     "linear_attention_backward", "pipeline", "pretrain", "processor", "quantize_embeddings", "rope", "set_dictionary",
     "set_num_threads", "ter", "train_translation", "util",
 ]
@@ -41,6 +43,7 @@ __all__ = [
 _MODULES = {
     "_lib": ("get_num_threads", "processor", "set_dictionary", "set_num_threads"),
     "cross": ("CrossEncoder",),
+    "dictionary": ("compile_dictionary",),
     "errors": ("ArgumentError", "BusyError", "CanceledError", "ClosedError", "DataError", "FileError", "NumericError",
                "OutOfMemoryError", "ProcessError", "RoformerError", "TextTypeError", "UnsupportedError"),
     "index": ("Index",),

@@ -181,8 +181,8 @@ static rf_status find_dictionary(rf_tokenizer_folder *f, jieba *t)
     if (t->own) return rf__dictionary_open(f->ctx, path, &t->dictionary, f->why);
     if (f->ctx->dictionary) return rf__dictionary_open(f->ctx, f->ctx->dictionary, &t->dictionary, f->why);
     return rf_fail(f->why, RF_EUNSUPPORTED,
-                   "%s: expected a dictionary of words, got none; compile one with `roformer dictionary dict.txt -o "
-                   "%s`, where dict.txt is that of jieba", f->path, path);
+                   "%s: expected a dictionary of words, got none; compile jieba's dict.txt with `roformer dictionary "
+                   "dict.txt -o %s`, or in Python `python3 -m roformer_c.dictionary %s`", f->path, path, f->path);
 }
 
 /* Marks the words of the dictionary and the characters that are tokens. */
