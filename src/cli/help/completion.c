@@ -10,6 +10,42 @@ static void words(FILE *to, const char *value)
         if (!strchr("[].", *value)) fputc(*value == '|' ? ' ' : *value, to);
 }
 
+/* The values of texts that are names of rows, in a form of `words`. */
+static const struct {
+    const char *option, *value;
+} rows[] = {
+#define RFT(name) #name "|"
+#define RFT_READ(name) ""
+    {"type",
+#include "roformer/inspect/tokenizers.def"
+    },
+#undef RFT
+#define RFT(name, what, metrics) #name "|"
+    {"task",
+#include "roformer/inspect/tasks.def"
+    },
+#undef RFT
+#define RFM(name, error) #name "|"
+    {"metric_for_best_model",
+#include "roformer/inspect/metrics.def"
+    },
+#undef RFM
+#define RFR(name, machine, needs, flags) #name "|"
+    {"isa",
+#include "roformer/kernel/rungs.def"
+     "ref"},
+#undef RFR
+};
+
+/* The words that an option takes, or NULL. */
+static const char *value_words(const cli_option *o)
+{
+    if (o->kind == CLI_CHOICE) return o->value;
+    for (size_t i = 0; i < CLI_COUNT(rows); i++)
+        if (o->kind == CLI_TEXT && !strcmp(o->name, rows[i].option)) return rows[i].value;
+    return NULL;
+}
+
 /* The kind of an operand, from the line of usage: words ("bash|zsh|fish"), a command, a folder, or anything. */
 static const char *operand_words(const cli_command *c) { return strchr(c->operands, '|') ? c->operands : NULL; }
 
@@ -56,7 +92,7 @@ static void bash_values(FILE *to, const char *command, const cli_option *o)
         if (o->alias) bash_case(to, command, o->alias);
         if (o->letter) fprintf(to, "|%s,-%c", command, o->letter);
         fputs(") value='", to);
-        if (o->kind == CLI_CHOICE) words(to, o->value);
+        if (value_words(o)) words(to, value_words(o));
         else if (o->kind == CLI_FOLDER) fputs(":folder", to);
         else if (o->kind == CLI_FILE || o->kind == CLI_FILES) fputs(":file", to);
         else fputs(":any", to);
@@ -178,10 +214,10 @@ static void zsh_option(FILE *to, const cli_option *o, const char *prefix, const 
     fputc(']', to);
     if (cli_takes_value(o)) {
         fputc(':', to);
-        zsh_text(to, o->kind == CLI_CHOICE ? o->name : o->value);
-        if (o->kind == CLI_CHOICE) {
+        zsh_text(to, value_words(o) ? o->name : o->value);
+        if (value_words(o)) {
             fputs(":(", to);
-            words(to, o->value);
+            words(to, value_words(o));
             fputc(')', to);
         } else if (o->kind == CLI_FOLDER) {
             fputs(":_files -/", to);
@@ -260,9 +296,9 @@ static void fish_options(FILE *to, const char *condition, const cli_option *o)
         if (o->kind == CLI_OPERANDS) continue;
         fprintf(to, "complete -c roformer%s -l %s", condition, o->name);
         if (o->letter) fprintf(to, " -s %c", o->letter);
-        if (o->kind == CLI_CHOICE) {
+        if (value_words(o)) {
             fputs(" -x -a '", to);
-            words(to, o->value);
+            words(to, value_words(o));
             fputc('\'', to);
         } else if (o->kind == CLI_FOLDER) {
             fputs(" -x -a '(__fish_complete_directories)'", to);

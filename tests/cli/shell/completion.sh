@@ -7,11 +7,11 @@ if command -v fish > /dev/null; then
     "$program" completion fish > script
     mkdir -p 'my model'
     fish -N -c 'source script
-        for line in pretr "--threads 2 pretr" "-t 2 embed --pooling m" "help emb" "completion b" "info my" "--color al"
+        for line in pretr "--threads 2 pretr" "-t 2 embed --pooling m" "help emb" "completion b" "info my" "--color al" "vocab --type wordp" "finetune --task c"
             echo "$line:" (complete -C "roformer $line" | cut -f1 | sort)
         end' > tried
     printf '%s\n' 'pretr: pretrain' '--threads 2 pretr: pretrain' '-t 2 embed --pooling m: max mean' 'help emb: embed' 'completion b: bash' \
-        'info my: my model/' '--color al: always' > expected
+        'info my: my model/' '--color al: always' 'vocab --type wordp: wordpiece' 'finetune --task c: cls cross' > expected
     same expected tried 'what fish offers'
     rm expected
 fi
@@ -40,6 +40,10 @@ tab 'embed -p ma'                      '<embed><-p><max>'
 tab 'embed --max-length 5 --pool'      '<embed><--max-length><5><--pooling>'
 tab 'pretrain --text-format ji'        '<pretrain><--text-format><ji>'
 tab 'pretrain --text-format js'        '<pretrain><--text-format><jsonl>'
+tab 'vocab --type wordp'               '<vocab><--type><wordpiece>'
+tab 'finetune --task multil'           '<finetune><--task><multilabel>'
+tab 'predict --task=ordi'              '<predict><--task=ordinal>'
+tab '--isa re'                         '<--isa><ref>'
 tab 'vocab --output_dir pl'            '<vocab><--output_dir><plain/>'
 
 # Names with blanks and quotes stay one argument; where a folder is asked for, no file is offered.
