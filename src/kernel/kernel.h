@@ -14,7 +14,9 @@ extern const rfk_table rfk_ref;
 /* Which instructions beyond its dialect a rung has is said by its own file, before this one, and not by the compiler's
  * macros, which also follow CFLAGS: with -march=native every rung would be compiled as the best one.
  *
- *     HAS_VNNI     vpdpbusd: four products of bytes                     HAS_DOT     SDOT, the same on Arm
- *     HAS_BF16     vdpbf16ps; on Arm BFDOT, BFMMLA and BFCVTN           HAS_I8MM    SMMLA: two rows by two columns     */
+ *     HAS_VNNI     vpdpbusd: four products of bytes
+ *     HAS_BF16     vdpbf16ps; on Arm BFDOT, BFMMLA and BFCVTN
+ *     HAS_DOT      SDOT
+ *     HAS_I8MM     SMMLA: two rows by two columns                                                                    */
 
 #endif
