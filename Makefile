@@ -1,16 +1,19 @@
 # Forwards to CMake; `make help` lists the targets.
 .DEFAULT_GOAL := all
-.PHONY: docs all build setup demo test quick check check-published check-folders check-pypi check-pipelines asan ubsan tsan debug bench fuzz lint sweep abi coverage dist install uninstall clean help
+.PHONY: docs all configure build setup demo test quick check check-published check-folders check-pypi check-pipelines asan ubsan tsan debug bench fuzz lint sweep abi coverage dist install uninstall clean help
 MAKEFLAGS += --no-print-directory
-B := build/release
+BUILD ?= build/release
+B := $(abspath $(BUILD))
 J ?= $(shell nproc)
 SECONDS ?= 30
 
-all: ## build the library and the program (build/release); names what is missing
-	@sh tools/setup.sh --check
-	@mkdir -p build
-	@cmake --preset release > build/configure.log 2>&1 || { cat build/configure.log; exit 1; }
+all: configure ## build the library and the program (build/release, or BUILD=DIR); names what is missing
 	@cmake --build $(B) -j $(J)
+
+configure:
+	@sh tools/setup.sh --check
+	@mkdir -p $(B)
+	@cmake --preset release -B $(B) > $(B)/configure.log 2>&1 || { cat $(B)/configure.log; exit 1; }
 
 setup: ## install what is missing (Debian packages)
 	@sh tools/setup.sh

@@ -4,13 +4,13 @@
 # network.  --check prints what is missing and fails if there is something.
 set -eu
 cd "$(dirname "$0")/.."
-mkdir -p build
 check=
 only=
 if [ "${1:-}" = --check ]; then
     check=yes
     shift
 fi
+[ -n "$check" ] || mkdir -p build
 
 packages="gcc g++ libc6-dev make cmake ninja-build pkg-config libjansson-dev libutf8proc-dev libonig-dev libxxhash-dev
   libsentencepiece-dev libzstd-dev zlib1g-dev libmicrohttpd-dev libcmocka-dev gnuplot-nox python3-jieba"

@@ -2,14 +2,14 @@
 # install.sh [PART...] — tests an installation: a program built with it (pkg-config, CMake; shared, static), roformer as
 # a subproject, and uninstalling.  Two build folders give the same bytes.
 #
-#     tools/check/install.sh [PART...]        parts: shared static subproject bytes          (all)
+#     tools/check/install.sh [PART...]        parts: shared static subproject elsewhere bytes          (all)
 set -eu
 cd "$(dirname "$0")/../.."
 source=$PWD
 work=$(mktemp -d "${TMPDIR:-/tmp}/roformer-install-XXXXXX")
-trap 'rm -rf "$work"' EXIT
+trap 'chmod -R u+w "$work"; rm -rf "$work"' EXIT
 trap 'exit 1' HUP INT TERM
-[ $# -gt 0 ] || set -- shared static subproject bytes
+[ $# -gt 0 ] || set -- shared static subproject elsewhere bytes
 fail() { echo "check_install: $*" >&2; exit 1; }
 quietly() { "$@" > "$work/log" 2>&1 || { tail -40 "$work/log" >&2; fail "failed: $*"; }; }
 
@@ -121,6 +121,15 @@ endif()" 'roformer static kernels' sub -DCMAKE_EXPORT_COMPILE_COMMANDS=ON
         grep -q Werror "$work/sub/build/compile_commands.json" && fail "a subproject is compiled with -Werror"
         quietly cmake --install "$work/sub/build" --prefix "$work/nothing"
         [ ! -e "$work/nothing" ] || fail "a subproject installs: $(find "$work/nothing" -type f)"
+        ;;
+    elsewhere)      # make BUILD=DIR: nothing is written to the sources, which may be read-only
+        git archive --prefix=source/ HEAD | tar -x -C "$work"
+        chmod -R a-w "$work/source"
+        (cd "$work/source" && find . | sort) > "$work/before"
+        quietly make -C "$work/source" BUILD="$work/elsewhere" configure
+        quietly cmake --build "$work/elsewhere" -j2 --target roformer-kernels
+        (cd "$work/source" && find . | sort) | cmp - "$work/before" || fail "make BUILD=DIR writes to the sources"
+        chmod -R u+w "$work/source"
         ;;
     bytes)          # another folder, at another depth, of a copy of the sources elsewhere: the same libraries and program
         git archive --prefix=copy/ HEAD | tar -x -C "$work"
