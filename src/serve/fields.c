@@ -252,8 +252,8 @@ static json_t *form_text(char *text, size_t size)
     return memchr(text, 0, n) ? NULL : json_stringn(text, n);
 }
 
-/* application/x-www-form-urlencoded, as LibreTranslate's clients send it. NULL: not UTF-8, a name twice, or no memory. An empty body
- * may be NULL. */
+/* application/x-www-form-urlencoded, as LibreTranslate's clients send it. NULL: not UTF-8, a name twice, or no memory.
+ * An empty body may be NULL. */
 static json_t *parse_form(char *body, size_t size)
 {
     json_t *in = json_object();

@@ -82,7 +82,7 @@ void srv_api_cohere_tokenize(srv_request *r)
 }
 
 /* false: answered. */
-static bool put_text(srv_request *r, const json_t *list, bool skip)
+static bool put_text(srv_request *r, const char *name, const json_t *list, bool skip)
 {
     const size_t n = json_array_size(list);
     const int32_t V = rf_tokenizer_size(r->model->tokenizer);
@@ -93,7 +93,8 @@ static bool put_text(srv_request *r, const json_t *list, bool skip)
         const json_int_t one = json_integer_value(json_array_get(list, i));
         if (one >= V) {
             free(id);
-            srv_error(r, 422, "Validation", "token ids: expected ids from 0 to %d, got %lld", V - 1, (long long)one);
+            srv_error(r, 422, "Validation", "`%s`: expected ids from 0 to %d, got %lld", name, V - 1,
+                      (long long)one);
             return false;
         }
         id[i] = (int32_t)one;
@@ -115,7 +116,7 @@ void srv_api_decode(srv_request *r)
     srv_puts(&r->out, "[");
     for (size_t i = 0; i < (one ? 1 : json_array_size(ids)); i++) {
         if (i) srv_puts(&r->out, ",");
-        if (!srv_go_on(r) || !put_text(r, one ? ids : json_array_get(ids, i), skip)) return;
+        if (!srv_go_on(r) || !put_text(r, "ids", one ? ids : json_array_get(ids, i), skip)) return;
     }
     srv_puts(&r->out, "]");
     srv_answer_json(r);
@@ -125,7 +126,7 @@ void srv_api_cohere_detokenize(srv_request *r)
 {
     if (!srv_read_body(r) || !srv_need_model(r, srv_string(r->in, "model"))) return;
     srv_puts(&r->out, "{\"text\":");
-    if (!put_text(r, json_object_get(r->in, "tokens"), false)) return;
+    if (!put_text(r, "tokens", json_object_get(r->in, "tokens"), false)) return;
     srv_puts(&r->out, ",\"meta\":{\"api_version\":{\"version\":\"1\"}}}");
     srv_answer_json(r);
 }

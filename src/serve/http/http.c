@@ -123,8 +123,8 @@ static bool key_is_right(srv_request *r)
 static bool origin_is_right(srv_request *r)
 {
     char text[400];
-    if (srv_origin_is_right(r, header_of(r, MHD_HTTP_HEADER_HOST), header_of(r, "Origin"), header_of(r, "Sec-Fetch-Site"),
-                            text))
+    if (srv_origin_is_right(r, header_of(r, MHD_HTTP_HEADER_HOST), header_of(r, "Origin"),
+                            header_of(r, "Sec-Fetch-Site"), text))
         return true;
     return refuse(r, 403, "Forbidden", text), false;
 }
@@ -146,7 +146,8 @@ static bool find_route(srv_request *r)
     char allowed[32];
     const size_t n = strcspn(r->path, "?");
     const bool post = !strcmp(r->method, MHD_HTTP_METHOD_POST), slash = post && n > 1 && r->path[n - 1] == '/';
-    r->route = srv_route_find(!strcmp(r->method, MHD_HTTP_METHOD_HEAD) ? "GET" : r->method, r->path, n - slash, allowed);
+    const char *method = !strcmp(r->method, MHD_HTTP_METHOD_HEAD) ? "GET" : r->method;
+    r->route = srv_route_find(method, r->path, n - slash, allowed);
     if (r->route) {
         r->dialect = r->route->dialect;
         return true;
@@ -336,7 +337,8 @@ static enum MHD_Result begin(srv_request *r, struct MHD_Connection *mhd, const c
     if (r->connection) r->connection->requests++;
     if (srv_connection_is_above(s, r->connection)) refuse(r, 503, "Overloaded", "too many connections");
     else if (framing_is_clear(r, version) && size_is_allowed(r) && !is_preflight(r) && find_route(r) &&
-             origin_is_right(r) && key_is_right(r) && body_is_plain(r) && atomic_load(&s->draining) && r->route->access != SRV_PUBLIC)
+             origin_is_right(r) && key_is_right(r) && body_is_plain(r) && atomic_load(&s->draining) &&
+             r->route->access != SRV_PUBLIC)
         refuse(r, 503, "Unhealthy", "the server is shutting down");
     if (r->status) return send_answer(r);
     const char *type = header_of(r, MHD_HTTP_HEADER_CONTENT_TYPE);
