@@ -300,8 +300,7 @@ static bool is_object(const srv_request *r)
     return i < r->size && r->body[i] == '{';
 }
 
-/* About the memory that a body needs when it has been parsed, whatever is in it: [0,0,...] has more values than bytes of
- * text. */
+/* About the memory that a body needs when it has been parsed, whatever is in it: that of [0,0,...] is mostly values. */
 static int64_t json_memory(const srv_request *r)
 {
     enum { VALUE = 48 };

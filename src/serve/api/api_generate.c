@@ -15,33 +15,43 @@ enum {
     JOINT = 4096 /* minimum number of new tokens for which a batch reserves space, so that longer texts may join it */
 };
 
+/* A text of a request: a prompt and its continuation. */
+typedef struct item {
+    const char *prompt;
+    size_t bytes;
+    srv_text text;
+    size_t sent; /* bytes of `text` that the stream has sent                                   */
+    int64_t tokens, prompt_tokens;
+    bool begun;         /* the stream has sent the prompt, if it is a part of the answer              */
+    bool stopped, full; /* the text ended with a stop string; has `most` tokens                       */
+} item;
+
 typedef struct writing {
     srv_call call;        /* first, because a call is cast to this type                                 */
     struct writing *next; /* in the batch                                                               */
     bool openai, stream, begun, with_prompt;
-    bool usage;  /* the last event of the stream reports the numbers of tokens                 */
-    size_t sent; /* bytes of `text` that the stream has sent                                   */
-    const char *prompt;
-    size_t bytes;
+    bool usage; /* the last event of the stream reports the numbers of tokens                 */
     rf_generate_options o;
     const char *stop[STOPS];
-    int64_t number; /* of the text in the batch                                                   */
-    int64_t most, tokens, prompt_tokens;
-    srv_text text;
-    bool stopped, full; /* the text ended with a stop string; has `most` tokens                       */
+    item *item; /* [items] prompt by prompt, `times` texts of each                            */
+    int64_t items, times;
+    int64_t first, given, left; /* number of its first text in the batch; texts given to the model; to come   */
+    int64_t most;               /* new tokens of a text                                                       */
+    rf_error why;
 } writing;
 
 static void free_writing(void *own)
 {
     writing *x = own;
-    srv_text_clear(&x->text);
+    for (int64_t i = 0; i < x->items; i++) srv_text_clear(&x->item[i].text);
+    free(x->item);
     free(x);
 }
 
 /* The first byte of the first stop string in the text from `from` on, or n. */
-static size_t stop_at(const writing *x, size_t from)
+static size_t stop_at(const writing *x, const item *y, size_t from)
 {
-    const srv_text *t = &x->text;
+    const srv_text *t = &y->text;
     for (; from < t->n; from++)
         for (int64_t i = 0; i < x->o.stop_strings; i++) {
             const size_t n = strlen(x->stop[i]);
@@ -51,19 +61,19 @@ static size_t stop_at(const writing *x, size_t from)
 }
 
 /* How many bytes of the text are certain not to belong to a stop string; the rest may become one. */
-static size_t sure_end(const writing *x)
+static size_t sure_end(const writing *x, const item *y)
 {
-    const srv_text *t = &x->text;
-    size_t end = stop_at(x, x->sent);
+    const srv_text *t = &y->text;
+    size_t end = stop_at(x, y, y->sent);
     for (int64_t i = 0; i < x->o.stop_strings; i++)
         for (size_t n = strlen(x->stop[i]) - 1; n; n--)
-            if (n <= t->n - x->sent && t->n - n < end && !memcmp(t->at + t->n - n, x->stop[i], n)) end = t->n - n;
+            if (n <= t->n - y->sent && t->n - n < end && !memcmp(t->at + t->n - n, x->stop[i], n)) end = t->n - n;
     return end;
 }
 
 /* ---- events ------------------------------------------------------------------------------------------------------ */
 
-static const char *finish_reason(const writing *x) { return x->stopped ? "stop" : "length"; }
+static const char *finish_reason(const item *y) { return y->stopped ? "stop" : "length"; }
 
 static void put_head(srv_text *t, const srv_request *r)
 {
@@ -73,10 +83,26 @@ static void put_head(srv_text *t, const srv_request *r)
     srv_put_string(t, name, strlen(name));
 }
 
+/* A prompt counts once, however many texts continue it. */
+static int64_t prompt_tokens(const writing *x)
+{
+    int64_t n = 0;
+    for (int64_t i = 0; i < x->items; i += x->times) n += x->item[i].prompt_tokens;
+    return n;
+}
+
+static int64_t new_tokens(const writing *x)
+{
+    int64_t n = 0;
+    for (int64_t i = 0; i < x->items; i++) n += x->item[i].tokens;
+    return n;
+}
+
 static void put_usage(srv_text *t, const writing *x)
 {
-    srv_printf(t, ",\"usage\":{\"prompt_tokens\":%lld,\"completion_tokens\":%lld,\"total_tokens\":%lld}",
-               (long long)x->prompt_tokens, (long long)x->tokens, (long long)(x->prompt_tokens + x->tokens));
+    const long long prompts = prompt_tokens(x), tokens = new_tokens(x);
+    srv_printf(t, ",\"usage\":{\"prompt_tokens\":%lld,\"completion_tokens\":%lld,\"total_tokens\":%lld}", prompts,
+               tokens, prompts + tokens);
 }
 
 /* Sends the contents of the stream's buffer. false: the client has left, or there is no memory. */
@@ -89,23 +115,28 @@ static bool send_event(srv_request *r, srv_text *t)
 }
 
 /* A server-sent event with a piece of text, or with the end. */
-static bool send_piece(writing *x, const char *piece, size_t size, const char *reason)
+static bool send_piece(const writing *x, item *y, const char *piece, size_t size, const char *reason)
 {
     srv_request *r = x->call.r;
-    srv_text t = {0};
+    srv_text t = {0}, whole = {0};
+    if (!y->begun && x->with_prompt) srv_put(&whole, y->prompt, y->bytes);
+    srv_put(&whole, piece, size);
+    y->begun = true;
     srv_puts(&t, "data: ");
     put_head(&t, r);
-    srv_puts(&t, ",\"choices\":[{\"index\":0,\"text\":");
-    srv_put_string(&t, piece, size);
+    srv_printf(&t, ",\"choices\":[{\"index\":%lld,\"text\":", (long long)(y - x->item));
+    srv_put_string(&t, whole.at ? whole.at : "", whole.n);
     srv_puts(&t, ",\"logprobs\":null,\"finish_reason\":");
     if (reason) srv_printf(&t, "\"%s\"", reason);
     else srv_puts(&t, "null");
     srv_puts(&t, x->usage ? "}],\"usage\":null" : "}]");
+    t.failed |= whole.failed;
+    srv_text_clear(&whole);
     return send_event(r, &t);
 }
 
 /* As OpenAI's: no choices. */
-static bool send_usage(writing *x)
+static bool send_usage(const writing *x)
 {
     srv_text t = {0};
     srv_puts(&t, "data: ");
@@ -124,14 +155,25 @@ static bool send_error(srv_request *r, const char *message)
     return send_event(r, &t);
 }
 
+static bool begin_stream(writing *x)
+{
+    if (!x->begun) x->begun = srv_stream_begin(x->call.r, "text/event-stream; charset=utf-8");
+    return x->begun;
+}
+
+/* The end of a text. */
+static bool send_text_end(const writing *x, item *y)
+{
+    const size_t end = stop_at(x, y, y->sent);
+    if (end > y->sent && !send_piece(x, y, y->text.at + y->sent, end - y->sent, NULL)) return false;
+    return send_piece(x, y, "", 0, finish_reason(y));
+}
+
 /* A stream without "[DONE]" is incomplete. */
-static void send_end(writing *x, const rf_error *why)
+static void send_end(const writing *x, const rf_error *why)
 {
     srv_request *r = x->call.r;
-    const size_t end = stop_at(x, x->sent);
     bool good = !why;
-    if (good && end > x->sent) good = send_piece(x, x->text.at + x->sent, end - x->sent, NULL);
-    if (good) good = send_piece(x, "", 0, finish_reason(x));
     if (good && x->usage) good = send_usage(x);
     if (!good) good = send_error(r, why ? why->text : "out of memory: the end of the text");
     if (good) srv_stream_write(r, "data: [DONE]\n\n", 14);
@@ -143,16 +185,17 @@ static void send_end(writing *x, const rf_error *why)
 typedef struct batch {
     rf_pipeline *p;
     writing *first, *all; /* all requests whose texts are being generated                               */
-    writing *waiting;     /* the first one, until it has been given to the model                        */
+    writing *now;         /* the request whose prompts are added to the batch, or NULL                  */
     int64_t n;            /* prompts given                                                              */
     double begun;
 } batch;
 
-static writing *find(const batch *b, int64_t number)
+static item *find(const batch *b, int64_t number, writing **of)
 {
     writing *x = b->all;
-    while (x && x->number != number) x = x->next;
-    return x;
+    while (x && (number < x->first || number >= x->first + x->given)) x = x->next;
+    *of = x;
+    return x ? &x->item[number - x->first] : NULL;
 }
 
 static void leave(batch *b, writing *x, const rf_error *why)
@@ -160,6 +203,7 @@ static void leave(batch *b, writing *x, const rf_error *why)
     writing **at = &b->all;
     while (*at && *at != x) at = &(*at)->next;
     if (*at) *at = x->next;
+    if (b->now == x) b->now = NULL;
     if (x->stream && x->begun) send_end(x, why);
     srv_call_end(&x->call, why);
 }
@@ -171,63 +215,86 @@ static bool may_join(const batch *b)
     return srv_call_may_join(&b->first->call, joined, b->n, b->begun);
 }
 
+static void join(batch *b, writing *x)
+{
+    x->first = b->n;
+    x->left = x->items;
+    x->next = b->all;
+    b->all = b->now = x;
+}
+
+/* The texts of a request that is over, and that have not begun, are not generated. */
+static void drop_rest(batch *b)
+{
+    writing *x = b->now;
+    x->why = srv_over(x->call.r);
+    x->left -= x->items - x->given;
+    b->now = NULL;
+    if (!x->left) leave(b, x, &x->why);
+}
+
 static int next_prompt(void *user, int idle, rf_text_prompt *out)
 {
     batch *b = user;
-    writing *x = b->waiting;
     (void)idle;
-    b->waiting = NULL;
-    if (!x && b->n && !may_join(b)) return 0;
-    if (!x && !(x = (writing *)srv_call_next(&b->first->call))) return 0;
-    x->number = b->n++;
-    x->next = b->all;
-    b->all = x;
-    *out = (rf_text_prompt){.text = x->prompt, .bytes = x->bytes, .occurrence = x->o.occurrence};
+    if (b->now && srv_is_over(b->now->call.r)) drop_rest(b);
+    if (!b->now) {
+        if (b->n && !may_join(b)) return 0;
+        writing *x = (writing *)srv_call_next(&b->first->call);
+        if (!x) return 0;
+        join(b, x);
+    }
+    writing *x = b->now;
+    const item *y = &x->item[x->given];
+    *out = (rf_text_prompt){.text = y->prompt, .bytes = y->bytes, .occurrence = x->o.occurrence};
+    if (x->o.do_sample) out->occurrence += (uint64_t)(x->given % x->times);
+    b->n++;
+    if (++x->given == x->items) b->now = NULL;
     return 1;
 }
 
 /* Receives new text, and ends it at a stop string or at the request's own number of tokens. */
 static int sink(void *user, int64_t number, const char *piece, size_t size)
 {
-    batch *b = user;
-    writing *x = find(b, number);
-    if (!x) return 1;
-    srv_request *r = x->call.r;
-    if (srv_is_over(r)) return 1;
-    x->tokens++;
-    srv_put(&x->text, piece, size);
-    if (x->text.failed) return 1;
-    if (x->stream && !x->begun) {
-        if (!srv_stream_begin(r, "text/event-stream; charset=utf-8")) return 1;
-        x->begun = true;
-    }
-    const size_t end = x->stream ? sure_end(x) : 0;
-    if (end > x->sent && !send_piece(x, x->text.at + x->sent, end - x->sent, NULL)) return 1;
-    if (end > x->sent) x->sent = end;
-    x->full = x->tokens >= x->most;
-    return x->full;
+    writing *x;
+    item *y = find(user, number, &x);
+    if (!y || srv_is_over(x->call.r)) return 1;
+    y->tokens++;
+    srv_put(&y->text, piece, size);
+    if (y->text.failed || (x->stream && !begin_stream(x))) return 1;
+    const size_t end = x->stream ? sure_end(x, y) : 0;
+    if (end > y->sent && !send_piece(x, y, y->text.at + y->sent, end - y->sent, NULL)) return 1;
+    if (end > y->sent) y->sent = end;
+    y->full = y->tokens >= x->most;
+    return y->full;
+}
+
+/* The text as the model ended it. */
+static void take_text(const writing *x, item *y, const rf_generation *g)
+{
+    y->stopped = g->end == RF_GENERATE_STOP || (g->end == RF_GENERATE_SINK && y->full && g->n < x->most);
+    y->tokens = g->n;
+    y->prompt_tokens = g->prompt_tokens;
+    y->text.n = 0;                                          /* a stream lacks an incomplete last character (U+FFFD) */
+    srv_put(&y->text, g->text, g->bytes);
+    if (!x->stream && x->openai && !y->text.failed) y->text.n = stop_at(x, y, 0); /* OpenAI's: without the stop string */
 }
 
 static int done(void *user, int64_t number, const rf_generation *g, const rf_error *why)
 {
     batch *b = user;
-    writing *x = find(b, number);
-    if (!x) return 0;
+    writing *x;
+    item *y = find(b, number, &x);
+    if (!y) return 0;
     rf_error own = {0};
     if (why) own = *why;
-    if (g) {
-        x->stopped = g->end == RF_GENERATE_STOP || (g->end == RF_GENERATE_SINK && x->full && g->n < x->most);
-        x->tokens = g->n;
-        x->prompt_tokens = g->prompt_tokens;
-        x->text.n = 0;                                  /* a stream lacks an incomplete last character (U+FFFD) */
-        srv_put(&x->text, g->text, g->bytes);
-        if (!x->stream && x->openai && !x->text.failed)
-            x->text.n = stop_at(x, 0);                  /* OpenAI's: without the stop string */
-    }
-    if (!why && x->text.failed) rf_fail(&own, RF_ENOMEM, "out of memory: the text");
-    else if (!why && g && g->end == RF_GENERATE_SINK && !x->full) own = srv_over(x->call.r);
-    if (!own.code && x->stream && !x->begun) x->begun = srv_stream_begin(x->call.r, "text/event-stream; charset=utf-8");
-    leave(b, x, own.code ? &own : NULL);
+    if (g) take_text(x, y, g);
+    if (!why && y->text.failed) rf_fail(&own, RF_ENOMEM, "out of memory: the text");
+    else if (!why && g && g->end == RF_GENERATE_SINK && !y->full) own = srv_over(x->call.r);
+    if (!own.code && x->stream && (!begin_stream(x) || !send_text_end(x, y)))
+        rf_fail(&own, RF_ENOMEM, "out of memory: the end of the text");
+    if (own.code && !x->why.code) x->why = own;
+    if (!--x->left) leave(b, x, x->why.code ? &x->why : NULL);
     return 0;
 }
 
@@ -246,12 +313,12 @@ static void compute(srv_call *first, rf_pipeline *p)
     /* The first request may end before the batch does; the batch reads its options and its model until then. */
     srv_request *r = x->call.r;
     atomic_fetch_add(&r->users, 1);
-    batch b = {.p = p, .first = x, .waiting = x, .begun = rf__seconds()};
+    batch b = {.p = p, .first = x, .begun = rf__seconds()};
     rf_generate_options o = x->o;
     o.max_new_tokens = longest(x);
+    join(&b, x);
     const rf_status status = rf_generate_texts_from(p, next_prompt, &o, sink, done, &b, &why);
     if (!status && b.all) rf_fail(&why, RF_ECANCELED, "canceled: the batch ended");
-    if (b.waiting && status) srv_call_end(&b.waiting->call, &why);
     while (b.all) leave(&b, b.all, &why);
     srv_request_release(r);
 }
@@ -275,37 +342,49 @@ static bool same(const srv_call *first, const srv_call *second)
 
 /* ---- requests ---------------------------------------------------------------------------------------------------- */
 
+/* The text with its prompt, if that is asked for. */
+static void put_whole(srv_request *r, const writing *x, const item *y)
+{
+    srv_text whole = {0};
+    if (x->with_prompt) srv_put(&whole, y->prompt, y->bytes);
+    srv_put(&whole, y->text.at ? y->text.at : "", y->text.n);
+    srv_put_string(&r->out, whole.at ? whole.at : "", whole.n);
+    r->out.failed |= whole.failed || y->text.failed;
+    srv_text_clear(&whole);
+}
+
 static void put_openai(srv_request *r, const writing *x)
 {
     srv_text *t = &r->out;
     put_head(t, r);
-    srv_puts(t, ",\"choices\":[{\"index\":0,\"text\":");
-    srv_put_string(t, x->text.at ? x->text.at : "", x->text.n);
-    srv_printf(t, ",\"logprobs\":null,\"finish_reason\":\"%s\"}]", finish_reason(x));
+    srv_puts(t, ",\"choices\":[");
+    for (int64_t i = 0; i < x->items; i++) {
+        srv_printf(t, "%s{\"index\":%lld,\"text\":", i ? "," : "", (long long)i);
+        put_whole(r, x, &x->item[i]);
+        srv_printf(t, ",\"logprobs\":null,\"finish_reason\":\"%s\"}", finish_reason(&x->item[i]));
+    }
+    srv_puts(t, "]");
     put_usage(t, x);
     srv_puts(t, "}");
 }
 
 static void put_pipeline(srv_request *r, const writing *x)
 {
-    srv_text whole = {0};
-    if (x->with_prompt) srv_put(&whole, x->prompt, x->bytes);
-    srv_put(&whole, x->text.at ? x->text.at : "", x->text.n);
-    srv_puts(&r->out, "[{\"generated_text\":");
-    srv_put_string(&r->out, whole.at ? whole.at : "", whole.n);
-    srv_puts(&r->out, "}]");
-    r->out.failed |= whole.failed;
-    srv_text_clear(&whole);
+    for (int64_t i = 0; i < x->items; i++) {
+        srv_puts(&r->out, i ? ",{\"generated_text\":" : "[{\"generated_text\":");
+        put_whole(r, x, &x->item[i]);
+        srv_puts(&r->out, "}");
+    }
+    srv_puts(&r->out, "]");
 }
 
 static void finish(srv_request *r)
 {
     const writing *x = r->own;
-    r->tokens = x->prompt_tokens + x->tokens;
+    r->tokens = prompt_tokens(x) + new_tokens(x);
     if (x->stream) return; /* all of it has been sent */
     if (x->openai) put_openai(r, x);
     else put_pipeline(r, x);
-    r->out.failed |= x->text.failed;
     srv_answer_json(r);
 }
 
@@ -347,7 +426,7 @@ static writing *new_writing(srv_request *r, const char *model)
 static void set_sampling(srv_request *r, writing *x, const json_t *in)
 {
     x->o.seed = (uint64_t)srv_int(in, "seed", (int64_t)x->o.seed);
-    x->o.occurrence = srv_member(in, "seed") ? 0 : (uint64_t)atomic_fetch_add(&r->s->serial, 1);
+    x->o.occurrence = srv_member(in, "seed") ? 0 : (uint64_t)atomic_fetch_add(&r->s->serial, x->times);
     x->o.top_p = srv_real(in, "top_p", x->o.top_p);
     x->o.min_p = srv_real(in, "min_p", x->o.min_p);
     x->o.top_k = srv_int(in, "top_k", x->o.top_k);
@@ -361,9 +440,9 @@ static void set_sampling(srv_request *r, writing *x, const json_t *in)
     x->o.max_new_tokens = x->most;
 }
 
-/* Whether the prompt and one more token are within the context of the model. false: answered, on OpenAI's routes with
+/* Whether a prompt and one more token are within the context of the model. false: answered, on OpenAI's routes with
  * 400. */
-static bool prompt_fits(srv_request *r, const writing *x, const char *name)
+static bool prompt_fits(srv_request *r, const item *y, const char *name)
 {
     enum { BYTES = 250 };
     const int64_t most = r->model->config->max_position_embeddings;
@@ -371,46 +450,65 @@ static bool prompt_fits(srv_request *r, const writing *x, const char *name)
     rf_error why = {0};
     if (most <= 0) return true;
     rf_encoding_init(&e, r->s->o.ctx);
-    const bool read = x->bytes <= BYTES * (size_t)most;
-    if (read && rf_encode(r->model->tokenizer, x->prompt, x->bytes, NULL, 0, 0, RF_ENCODE_PLAIN, &e, NULL, &why))
+    const bool read = y->bytes <= BYTES * (size_t)most;
+    if (read && rf_encode(r->model->tokenizer, y->prompt, y->bytes, NULL, 0, 0, RF_ENCODE_PLAIN, &e, NULL, &why))
         srv_fail(r, &why);
     else if (!read || (int64_t)e.n >= most)
         srv_error(r, 422, "Validation", "`%s`: this model's maximum context length is %lld tokens, got a prompt of %zu "
-                  "%s; shorten it", name, (long long)most, read ? e.n : x->bytes, read ? "tokens" : "bytes");
+                  "%s; shorten it", name, (long long)most, read ? e.n : y->bytes, read ? "tokens" : "bytes");
     rf_encoding_clear(&e);
+    return !r->status;
+}
+
+/* The prompts of a request, and `times` texts of each. false: answered. */
+static bool read_prompts(srv_request *r, writing *x, const json_t *v, const char *name, int64_t times)
+{
+    const bool one = json_is_string(v);
+    const size_t prompts = one ? 1 : json_array_size(v), n = prompts * (size_t)times;
+    if (!srv_check_count(r, name, n)) return false;
+    x->item = calloc(n, sizeof *x->item);
+    if (!x->item) return srv_error(r, 503, "Overloaded", "out of memory: %zu texts", n), false;
+    x->items = (int64_t)n;
+    x->times = times;
+    for (size_t i = 0; i < n && srv_go_on(r); i++) {
+        const json_t *text = one ? v : json_array_get(v, i / (size_t)times);
+        x->item[i].prompt = json_string_value(text);
+        x->item[i].bytes = json_string_length(text);
+        if (i % (size_t)times) continue;
+        r->characters += srv_length(x->item[i].prompt, x->item[i].bytes);
+        if (!prompt_fits(r, &x->item[i], name)) return false;
+    }
     return !r->status;
 }
 
 static void submit(srv_request *r, writing *x)
 {
-    if (!prompt_fits(r, x, x->openai ? "prompt" : "inputs")) return;
+    enum { TOKEN = 5 }; /* bytes, about */
+    char what[64];
     if (x->most > r->s->o.limits.max_new_tokens) {
         srv_error(r, 422, "Validation", "`%s`: expected at most %lld (--max-new-tokens), got %lld",
                   x->openai ? "max_tokens" : "max_new_tokens", (long long)r->s->o.limits.max_new_tokens,
                   (long long)x->most);
         return;
     }
-    r->characters = srv_length(x->prompt, x->bytes);
-    if (srv_hold(r, 1)) srv_call_submit(&x->call, finish);
-}
-
-static bool one_string(srv_request *r, const json_t *v, const char *name, const char **text, size_t *bytes)
-{
-    if (json_is_array(v) && json_array_size(v) == 1) v = json_array_get(v, 0);
-    if (!json_is_string(v))
-        return srv_error(r, 422, "Validation", "`%s`: expected one string, got %zu", name, json_array_size(v)),
-               false;
-    *text = json_string_value(v);
-    *bytes = json_string_length(v);
-    return true;
+    snprintf(what, sizeof what, "%lld texts of %lld tokens", (long long)x->items, (long long)x->most);
+    if (srv_answer_fits(r, (double)TOKEN * (double)x->items * (double)x->most, what) && srv_hold(r, x->items))
+        srv_call_submit(&x->call, finish);
 }
 
 void srv_api_completions(srv_request *r)
 {
     writing *x = srv_read_body(r) ? new_writing(r, srv_string(r->in, "model")) : NULL;
-    if (!x || !one_string(r, json_object_get(r->in, "prompt"), "prompt", &x->prompt, &x->bytes) ||
+    const int64_t times = x ? srv_int(r->in, "n", 1) : 1;
+    if (!x || !read_prompts(r, x, json_object_get(r->in, "prompt"), "prompt", times) ||
         !read_stops(r, x, srv_member(r->in, "stop")))
         return;
+    if (srv_int(r->in, "best_of", times) != times) {
+        srv_error(r, 422, "Validation", "`best_of`: expected that of `n`, %lld, as no text is left out",
+                  (long long)times);
+        return;
+    }
+    x->with_prompt = srv_bool(r->in, "echo", false);
     x->openai = true;
     x->stream = srv_bool(r->in, "stream", false);
     x->usage = srv_bool(srv_member(r->in, "stream_options"), "include_usage", false);
@@ -430,7 +528,7 @@ void srv_generate_text(srv_request *r)
 {
     const json_t *in = srv_member(r->in, "parameters");
     writing *x = new_writing(r, NULL);
-    if (!x || !one_string(r, json_object_get(r->in, "inputs"), "inputs", &x->prompt, &x->bytes) ||
+    if (!x || !read_prompts(r, x, json_object_get(r->in, "inputs"), "inputs", srv_int(in, "num_return_sequences", 1)) ||
         !read_stops(r, x, srv_member(in, "stop")))
         return;
     x->with_prompt = srv_bool(in, "return_full_text", true);

@@ -321,6 +321,41 @@ def a_completion_ends_before_its_stop_string():
         expect("".join(e["choices"][0]["text"] for e in events) == text, "the end of a text that could become a stop string")
 
 
+@test
+def several_prompts_and_texts_are_completed():
+    ask = {"max_tokens": 6, "temperature": 0}
+    with Server(program, "-m", "causal") as s:
+        def complete(prompt, **more):
+            return status(s.post("/v1/completions", {"prompt": prompt, **ask, **more}), 200).json()
+        alone = [complete(p)["choices"][0] for p in ("the", "a b", "river")]
+        tokens = [complete(p)["usage"]["prompt_tokens"] for p in ("the", "a b", "river")]
+        both = complete(["the", "a b", "river"])
+        expect([(c["text"], c["finish_reason"]) for c in both["choices"]] == [(c["text"], c["finish_reason"]) for c in alone], both)
+        expect([c["index"] for c in both["choices"]] == [0, 1, 2] and both["usage"]["prompt_tokens"] == sum(tokens), both)
+        twice = complete(["the", "river"], n=2)
+        expect([c["text"] for c in twice["choices"]] == [alone[i]["text"] for i in (0, 0, 2, 2)], twice)
+        expect(twice["usage"]["completion_tokens"] == 24 and twice["usage"]["prompt_tokens"] == tokens[0] + tokens[2], twice)
+        expect(complete("the", echo=True)["choices"][0]["text"] == "the" + alone[0]["text"], "echo")
+        drawn = complete("the", n=8, temperature=2, seed=3, max_tokens=9)["choices"]
+        expect(len({c["text"] for c in drawn}) > 1, "texts of a prompt are drawn by themselves", drawn)
+        expect(complete("the", n=8, temperature=2, seed=3, max_tokens=9)["choices"] == drawn, "a seed gives the same texts")
+        expect(complete("the", temperature=2, seed=3, max_tokens=9)["choices"][0] == drawn[0], "the first one is that of n 1")
+        for more in ({}, {"echo": True}):
+            events, whole = events_of(s, {"prompt": ["the", "river"], "n": 2, **ask, **more})
+            text, ends = [""] * 4, []
+            for e in events:
+                c = e["choices"][0]
+                text[c["index"]] += c["text"]
+                ends += [c["index"]] if c["finish_reason"] else []
+            expected = [("the" if more and i < 2 else "river" if more else "") + alone[0 if i < 2 else 2]["text"] for i in range(4)]
+            expect(whole and text == expected and sorted(ends) == [0, 1, 2, 3], text, expected, ends)
+        status(s.post("/v1/completions", {"prompt": ["a"] * 100, "n": 128, **ask}), 400)
+        status(s.post("/v1/completions", {"prompt": [], **ask}), 400)
+        status(s.post("/v1/completions", {"prompt": "a", "n": 2, "best_of": 3, **ask}), 400)
+        a = status(s.post("/generate", {"inputs": "the", "parameters": {"num_return_sequences": 2, "max_new_tokens": 6, "do_sample": False}}), 200).json()
+        expect([g["generated_text"] for g in a] == ["the" + alone[0]["text"]] * 2, a)
+
+
 def events_of(s, body):
     """The events of a stream, and whether it has its end."""
     lines = status(s.post("/v1/completions", dict(body, stream=True)), 200).body.decode().split("\n")

@@ -25,9 +25,13 @@ def s11_connections_above_the_limit_are_503():
         old = s.connect()
         old.send(request("GET", "/ping", close=False))
         status(old.read(), 200)
-        busy = [s.connect() for _ in range(30)]
-        for c in busy:
-            c.send(b"GET /ping HTTP/1.1\r\nHo")
+        busy = []
+
+        def one_more():
+            busy.append(s.connect())
+            busy[-1].send(b"POST /embed HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n{")
+            return s.ask("GET", "/ping").status == 503
+        s.wait_for(one_more, "all places are taken")
         with s.connect() as c:
             c.send(request("GET", "/ping", close=False))
             a = status(c.read(), 503)
