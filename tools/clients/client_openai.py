@@ -13,6 +13,9 @@ short = client.embeddings.create(model="words", input=TEXTS[0], dimensions=8).da
 assert len(short) == 8 and abs(sum(x * x for x in short) - 1) < 1e-6
 tokens = client.embeddings.create(model="words", input=[[7, 8, 9], [10]])
 assert len(tokens.data) == 2
+many = client.embeddings.create(model="words", input=TEXTS[:1] * 2048).data
+assert len(many) == 2048 and many[2047].embedding == many[0].embedding
+close([many[0].embedding], VECTORS[:1])
 assert client.models.list().data[0].id == client.models.retrieve("words").id == "words"
 fails(openai.NotFoundError, client.models.retrieve, "other")
 assert "other" in str(fails(openai.NotFoundError, client.embeddings.create, model="other", input="a"))
@@ -33,5 +36,8 @@ assert parts[-1].choices[0].finish_reason == whole.choices[0].finish_reason
 assert not usage.choices and usage.usage == whole.usage and not any(p.usage for p in parts)
 drawn = [client.completions.create(model="causal", prompt="the", max_tokens=9, seed=5).choices[0].text for _ in "ab"]
 assert drawn[0] == drawn[1]
+both = client.completions.create(**{**options, "prompt": ["the", "a"]}, n=2)
+assert [c.text for c in both.choices[:2]] == [whole.choices[0].text] * 2 and [c.index for c in both.choices] == [0, 1, 2, 3]
+assert client.completions.create(**options, echo=True).choices[0].text == "the" + whole.choices[0].text
 assert "logprobs" in str(fails(openai.BadRequestError, client.completions.create, model="causal", prompt="a",
                                logprobs=2))

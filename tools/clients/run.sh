@@ -104,7 +104,7 @@ curl() {
     [ "$(command curl -sf "$WORDS/embed" -H 'Content-Type: application/json' -d '{"inputs":"a"}' | cut -c 1-2)" = '[[' ] || code=1
     command curl -sf "$TRANSLATE/translate" -d q='one two three' -d source=en -d target=de | grep -q '"four three two"' || code=1
     command curl -sf -T README.md "$WORDS/embed" > /dev/null && code=1
-    head -c 5000000 /dev/zero > "$work/large"
+    head -c 9000000 /dev/zero > "$work/large"
     for expect in 'Expect:' 'Expect: 100-continue'; do
         [ "$(command curl -s -o /dev/null -w '%{http_code}' -H "$expect" --data-binary "@$work/large" "$WORDS/embed")" = 413 ] || code=1
     done

@@ -40,11 +40,23 @@ static bool is_token(const char *name)
     return *name;
 }
 
+/* libmicrohttpd (0.9.75) appends a continuation line to the name of its header: "Content-Length:", " 14" has the name
+ * Content-Length14, and the body would be read as the next request. Such lines are obsolete (RFC 9112, 5.2). */
+static bool continues_framing(const char *name)
+{
+    static const char *const names[] = {MHD_HTTP_HEADER_CONTENT_LENGTH, MHD_HTTP_HEADER_TRANSFER_ENCODING};
+    for (size_t i = 0; i < RF_COUNT(names); i++) {
+        const size_t n = strlen(names[i]);
+        if (!strncasecmp(name, names[i], n) && name[n]) return true;
+    }
+    return false;
+}
+
 static enum MHD_Result count_framing(void *user, enum MHD_ValueKind kind, const char *key, const char *value)
 {
     framing *f = user;
     (void)kind;
-    f->odd += !is_token(key) || (value && strpbrk(value, "\r\n"));
+    f->odd += !is_token(key) || continues_framing(key) || (value && strpbrk(value, "\r\n"));
     f->lengths += !strcasecmp(key, MHD_HTTP_HEADER_CONTENT_LENGTH);
     f->codings += !strcasecmp(key, MHD_HTTP_HEADER_TRANSFER_ENCODING);
     f->hosts += !strcasecmp(key, MHD_HTTP_HEADER_HOST);
@@ -69,7 +81,7 @@ static bool framing_is_clear(srv_request *r, const char *version)
         return refuse(r, 400, "Validation", "header: expected Transfer-Encoding: chunked, got another coding"), false;
     if (f.odd)
         return refuse(r, 400, "Validation", "header: expected lines `Name: value`, got a name with a space or another "
-                                            "odd character, or a value with a line end"),
+                                            "odd character, a value with a line end, or a continued line"),
                false;
     if (f.hosts > 1 || (!f.hosts && !strcmp(version, MHD_HTTP_VERSION_1_1)))
         return refuse(r, 400, "Validation", "header: expected one Host"), false;
