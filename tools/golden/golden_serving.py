@@ -58,6 +58,17 @@ def write(work):
         for strategy in "none", "simple":
             rows.append({"request": {"inputs": text, "parameters": {"aggregation_strategy": strategy}},
                          "answer": plain(tag(text, aggregation_strategy=strategy))})
+    for text in TEXTS[:-1]:
+        for strategy in "first", "average", "max":
+            rows.append({"request": {"inputs": text, "parameters": {"aggregation_strategy": strategy}},
+                         "answer": plain(tag(text, aggregation_strategy=strategy))})
+    labels = list(tag.model.config.id2label.values())
+    for ignored in [], labels[:1], labels[1:]:
+        for strategy in "none", "simple", "max":
+            tag._postprocess_params["ignore_labels"] = ignored
+            rows.append({"request": {"inputs": TEXTS[1], "parameters": {"aggregation_strategy": strategy, "ignore_labels": ignored}},
+                         "answer": plain(tag(TEXTS[1], aggregation_strategy=strategy, ignore_labels=ignored))})
+    del tag._postprocess_params["ignore_labels"]
     many = tag(TEXTS[:2], aggregation_strategy="simple")
     rows.append({"request": {"inputs": TEXTS[:2]}, "answer": plain(many)})
     (out / "token.jsonl").write_text("".join(json.dumps(r) + "\n" for r in [first, *rows]))

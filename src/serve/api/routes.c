@@ -384,8 +384,8 @@ static const srv_field root_translate[] = {
 };
 
 static const srv_field tag_options[] = {
-    {"aggregation_strategy", SRV_CHOICE, false, 0, 0, "none|simple", NULL, NULL},
-    {"ignore_labels", SRV_ONLY, false, 0, 0, "[\"O\"]", NULL, NULL},
+    {"aggregation_strategy", SRV_CHOICE, false, 0, 0, "none|simple|first|average|max", NULL, NULL},
+    {"ignore_labels", SRV_TEXTS, false, 0, 0, NULL, NULL, NULL},
     {"stride", SRV_ONLY, false, 0, 0, "null", NULL, NULL},
     END,
 };
