@@ -58,6 +58,7 @@ rf_status srv_open(const srv_options *options, srv_server **out, rf_error *why)
     if (!s) return rf_fail(why, RF_ENOMEM, "out of memory: a server");
     init(s, options);
     status = srv_keys_read(s, why);
+    s->needs_key = s->keys > 0; /* they may be read again, but there are always some then */
     if (!status) status = srv_http_listen(s, why);
     if (!status) status = srv_workers_start(s, threads < 2 ? 2 : threads, why);
     if (!status) status = srv_models_start(s, why);

@@ -53,7 +53,6 @@ rf_status srv_keys_read(srv_server *s, rf_error *why)
         old = s->key;
         s->key = own.key;
         s->keys = own.n;
-        s->needs_key = own.n > 0; /* the same each time */
     }
     pthread_mutex_unlock(&s->key_lock);
     free(old);
