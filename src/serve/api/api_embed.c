@@ -86,27 +86,32 @@ static size_t added_at(const rf_encoding *e, bool end)
     return n;
 }
 
+/* Bytes at the beginning of a long text that are not read, as srv_cut_texts does at its end. */
+static size_t skipped_bytes(const srv_request *r, const char *text, size_t bytes)
+{
+    enum { BYTES = 250 };
+    const size_t most = r->model->max_length > 0 ? BYTES * (size_t)r->model->max_length : SIZE_MAX;
+    size_t skip = bytes > most ? bytes - most : 0;
+    while (skip && skip < bytes && (text[skip] & 0xC0) == 0x80) skip++;
+    return skip;
+}
+
 /* Tokenizes the texts, for requests in which long texts are refused or cut at the beginning. */
 static bool tokenize(srv_request *r, embedding *x, bool truncate, bool left)
 {
-    enum { BYTES = 250 };
     rf_encoding e;
     rf_error why = {0};
     srv_text joined = {0};
     rf_encoding_init(&e, r->s->o.ctx);
     for (int64_t i = 0; i < x->texts.n && !r->status && srv_go_on(r); i++) {
-        size_t bytes = x->texts.bytes[i], skip = 0;
-        if (r->model->max_length > 0 && bytes > BYTES * (size_t)r->model->max_length) { /* as srv_cut_texts */
-            if (!truncate)
-                return srv_error(r, 422, "Validation", "`%s` must have at most %lld tokens. Given: %zu bytes", x->name,
-                                 (long long)r->model->max_length, bytes), false;
-            skip = bytes - BYTES * (size_t)r->model->max_length;
-            while ((x->texts.text[i][skip] & 0xC0) == 0x80) skip++;
-        }
+        const size_t bytes = x->texts.bytes[i], skip = skipped_bytes(r, x->texts.text[i], bytes);
         joined.n = 0;
         if (x->o.prompt) srv_puts(&joined, x->o.prompt);
         srv_put(&joined, x->texts.text[i] + skip, bytes - skip);
-        if (joined.failed) no_memory(r);
+        if (skip && !truncate)
+            srv_error(r, 422, "Validation", "`%s` must have at most %lld tokens. Given: %zu bytes", x->name,
+                      (long long)r->model->max_length, bytes);
+        else if (joined.failed) no_memory(r);
         else if (rf_encode(r->model->tokenizer, joined.at, joined.n, NULL, 0, 0, 0, &e, NULL, &why)) srv_fail(r, &why);
         else add_ids(r, x, e.id, e.n, added_at(&e, false), added_at(&e, true), truncate, left);
     }
