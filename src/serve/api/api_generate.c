@@ -546,6 +546,6 @@ void srv_api_generate(srv_request *r)
 void srv_api_chat(srv_request *r)
 {
     srv_error(r, 404, "NotFound",
-              "chat is not served: the models are language models without a chat template; use "
+              "chats and responses are not served: the models are language models without a chat template; use "
               "/v1/completions");
 }

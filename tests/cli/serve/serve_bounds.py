@@ -34,6 +34,7 @@ HEAVY = {
     "/generate": ("slow-causal", {"inputs": long_text(4000), "parameters": {"max_new_tokens": 4000}}),
     "/v1/completions": ("slow-causal", {"prompt": long_text(4000), "max_tokens": 4000}),
     "/v1/chat/completions": ("slow-causal", {}),
+    "/v1/responses": ("slow-causal", {}),
     "/translate": ("translate", {"q": [" ".join(["one two three"] * 300)] * 32, "source": "en", "target": "de"}),
     "/detect": ("translate", {"q": [LONG] * 32}),
     "/tokenize": ("slow", {"inputs": [LONG] * 32}),
