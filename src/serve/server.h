@@ -224,6 +224,7 @@ struct srv_connection {
     srv_connection *before, *next;
     int fd;
     int64_t requests;
+    double opened;
     double deadline; /* when it is closed                                                          */
     bool late;       /* it has been                                                                */
     bool above;      /* accepted when there were already --max-connections                         */

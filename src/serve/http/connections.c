@@ -86,13 +86,14 @@ static void check_connection(srv_connections *all, srv_connection *c, double now
     end_late(all, c);
 }
 
-/* Beyond the limit, a connection has to go that waits for its next request, or that has never sent a whole header: the
- * oldest. */
-static void make_place(srv_connections *all, int64_t most)
+/* Beyond the limit, a connection has to go that waits for its next request, or that was opened before the time `silent`
+ * and has never sent a whole header: the oldest. */
+static void make_place(srv_connections *all, int64_t most, double silent)
 {
-    for (int silent = 0; silent < 2; silent++)
+    for (int round = 0; round < 2; round++)
         for (srv_connection *c = all->last; c && all->n - all->late > most; c = c->before)
-            if (!c->late && (silent ? c->state == SRV_WAITS_HEADER && !c->requests : c->state == SRV_IDLE))
+            if (!c->late && (!round ? c->state == SRV_IDLE
+                                    : c->state == SRV_WAITS_HEADER && !c->requests && c->opened < silent))
                 end_late(all, c);
 }
 
@@ -106,7 +107,7 @@ static void *watch(void *user)
         const double now = rf__seconds();
         find_left(all, tick == TICKS, now);
         for (srv_connection *c = all->first; c; c = c->next) check_connection(all, c, now);
-        make_place(all, s->o.limits.max_connections);
+        make_place(all, s->o.limits.max_connections, now - 1);
         pthread_mutex_unlock(&all->lock);
     }
     return NULL;
@@ -135,9 +136,10 @@ srv_connection *srv_connection_new(srv_server *s, int fd)
     srv_connection *c = calloc(1, sizeof *c);
     if (!c) return NULL;
     c->fd = fd;
-    c->deadline = rf__seconds() + (double)s->o.limits.header_timeout;
+    c->opened = rf__seconds();
+    c->deadline = c->opened + (double)s->o.limits.header_timeout;
     pthread_mutex_lock(&all->lock);
-    make_place(all, s->o.limits.max_connections - 1);
+    make_place(all, s->o.limits.max_connections - 1, c->opened);
     c->above = all->n - all->late >= s->o.limits.max_connections;
     c->next = all->first;
     if (c->next) c->next->before = c;
