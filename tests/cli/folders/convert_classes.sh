@@ -61,6 +61,20 @@ expect 0 '' "$program" search -m sentence lines.index 'the city' && mv out found
 expect 0 '' "$program" search -m new-sentence lines.index 'the city'
 same found out "search with the written folder"
 
+# The model in a folder of its own, as sentence-transformers before 1.2 wrote it.
+mkdir -p below/0_Transformer && cp -r sentence/. below && rm -rf below/README.md
+for file in config.json model.safetensors tokenizer_config.json vocab.txt sentence_bert_config.json; do [ ! -e below/$file ] || mv below/$file below/0_Transformer; done
+sed 's/"path": ""/"path": "0_Transformer"/' sentence/modules.json > below/modules.json
+printf 'a license\n' > below/LICENSE
+expect 0 'new-below: written' "$program" convert below new-below
+tensors below/0_Transformer new-below/0_Transformer
+for file in LICENSE modules.json 1_Pooling/config.json 0_Transformer/vocab.txt; do same below/$file new-below/$file; done
+[ ! -e new-below/config.json ] || fail "a second config.json: $(ls new-below)"
+for m in below new-below; do "$program" embed -q -m $m -f jsonl lines.txt > $m.jsonl || fail "embed $m"; done
+same below.jsonl new-below.jsonl "vectors of a model below"
+expect 4 'new-below/LICENSE: expected a new file' "$program" convert below new-below
+expect 0 '' "$program" convert -q below new-below --overwrite
+
 # A pooler in int8, which compressed-tensors writes if it is not told to ignore it, and the remedy for what is not wanted.
 python3 - << 'P'
 import json, struct
