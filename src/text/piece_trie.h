@@ -13,9 +13,8 @@ static inline uint64_t rf__pair_key(uint32_t a, uint32_t b) { return (uint64_t)a
 
 static inline size_t rf__pair_spread(uint64_t x)
 {
-    x = (x ^ x >> 33) * 0xFF51AFD7ED558CCD;
-    x = (x ^ x >> 33) * 0xC4CEB9FE1A85EC53;
-    return (size_t)(x ^ x >> 33);
+    x *= 0x9E3779B97F4A7C15;                              /* 2^64 by the golden ratio (Knuth)                         */
+    return (size_t)(x ^ x >> 32);
 }
 
 /* The slot of a key, or the free slot where it would be; the map must have slots. */
