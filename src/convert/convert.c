@@ -105,13 +105,13 @@ static rf_status check_drops(const struct conversion *c)
     return RF_OK;
 }
 
-/* Not a position table that config.json contradicts, nor numbers that cannot be read, nor rows of words that another
- * vocabulary replaces. */
+/* Not a position table that config.json contradicts, nor rows of words that another vocabulary replaces. */
 static bool can_keep(const struct conversion *c, const rf_weight *t)
 {
-    if (rf__silent_find(c->params.family, t->name) || t->rank > (int)RF_COUNT(((rf_weight_out *)0)->dim)) return false;
+    if (t->rank > (int)RF_COUNT(((rf_weight_out *)0)->dim)) return false;
+    if (rf__silent_find(c->params.family, t->name) && !rf__unused_whole(c->w, t)) return false;
     if (c->o.vocabulary && t->rank && t->dim[0] == c->config.vocab_size) return false;
-    return t->readable || rf__quantized_scale(c->w, t);
+    return t->readable || rf__quantized_scale(c->w, t) || rf__unused_whole(c->w, t);
 }
 
 /* Lists the tensors that the model does not use. */
@@ -125,8 +125,8 @@ static rf_status list_unused(struct conversion *c)
         const rf_weight *t = rf_weights_at(c->w, i);
         const size_t size = strlen(t->name);
         const bool zero_point = rf__quantized_owner(c->w, t) && !t->readable;                   /* of zeros alone     */
-        if (rf__params_use(&c->params, c->w, c->match, t, &memory) || is_dropped(c, t->name, size) || zero_point)
-            continue;
+        const bool used = rf__params_use(&c->params, c->w, c->match, t, &memory) && !rf__unused_whole(c->w, t);
+        if (used || is_dropped(c, t->name, size) || zero_point) continue;
         if (can_keep(c, t)) {
             c->unused.tensor[c->unused.n++] = t;
             continue;

@@ -18,6 +18,13 @@ static float *numbers(const rf_ctx *ctx, const rf_weights *w, const rf_weight *t
     return NULL;
 }
 
+bool rf__unused_whole(const rf_weights *w, const rf_weight *t)
+{
+    const rf__dtype *d = rf__dtype_of(t->dtype);
+    return d && d->bits % 8 == 0 && !t->readable && !t->stride && !rf__quantized_scale(w, t) &&
+           !rf__quantized_owner(w, t);
+}
+
 rf_status rf__unused_read(const rf_ctx *ctx, const rf_weights *w, const rf_type *type, rf__unused *u, rf_error *why)
 {
     rf_status status = RF_OK;
@@ -30,6 +37,12 @@ rf_status rf__unused_read(const rf_ctx *ctx, const rf_weights *w, const rf_type 
         rf_weight_out *out = &u->out[u->written];
         *out = (rf_weight_out){.name = t->name, .type = codes ? RF_I8 : type ? *type : t->type, .rank = t->rank};
         for (int k = 0; k < t->rank; k++) out->dim[k] = t->dim[k];
+        if (rf__unused_whole(w, t)) {
+            out->type = (rf_type)RF__AS_IT_IS;
+            out->data = (const float *)(const void *)t;
+            u->written++;
+            continue;
+        }
         out->data = numbers(ctx, w, t, codes, &status, why);
         u->written += !status;
     }
@@ -38,7 +51,8 @@ rf_status rf__unused_read(const rf_ctx *ctx, const rf_weights *w, const rf_type 
 
 void rf__unused_free(const rf_ctx *ctx, rf__unused *u)
 {
-    for (size_t i = 0; i < u->written; i++) rf__free(ctx, (void *)(uintptr_t)u->out[i].data);
+    for (size_t i = 0; i < u->written; i++)
+        if ((int)u->out[i].type != RF__AS_IT_IS) rf__free(ctx, (void *)(uintptr_t)u->out[i].data);
     rf__free(ctx, u->out);
     rf__free(ctx, (void *)u->tensor);
     *u = (rf__unused){0};
@@ -53,6 +67,13 @@ rf_status rf__unused_read_back(const rf_ctx *ctx, const rf_weights *w, const rf_
         const rf_weight *t = rf_weights_find(w, out->name);
         if (!t)
             return rf_fail(why, RF_EDATA, "%s: expected %s in the file that was written, got none", path, out->name);
+        if ((int)out->type == RF__AS_IT_IS) {
+            const rf_weight *was = (const rf_weight *)(const void *)out->data;
+            if (was->bytes != t->bytes || memcmp(was->data, t->data, t->bytes) != 0)
+                status = rf_fail(why, RF_EDATA, "%s: %s: expected the bytes that were written, got others", path,
+                                 out->name);
+            continue;
+        }
         float *x = numbers(ctx, w, t, out->type == RF_I8, &status, why);
         for (size_t k = 0; x && k < t->count && !status; k++)
             if (x[k] != rf__written(out->type, out->data[k]))

@@ -13,6 +13,9 @@ typedef struct rf__unused {
     size_t written;
 } rf__unused;
 
+/* Whether it is written as it is: integers and other numbers that no type here holds. */
+bool rf__unused_whole(const rf_weights *w, const rf_weight *t);
+
 /* Reads the numbers of `tensor` into `out`.
  *
  *   type     the type of all that is written; NULL: each keeps its own, and those in int8 their scales */

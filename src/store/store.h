@@ -143,7 +143,9 @@ rf_status rf__weights_from_memory(const rf_ctx *ctx, const void *data, size_t si
 /* rf_weights_write for tensors whose data is not in memory yet: if `data` is NULL, `fetch` is called with the index of
  * the tensor when it is written; the result must stay valid until the next call. If it returns NULL, writing fails.
  * With `fd` not NULL, neither the file nor its folder is synced: the caller does this and closes *fd, which is
- * unchanged if no file was created. */
+ * unchanged if no file was created. A tensor whose type is RF__AS_IT_IS is written in the type and with the bytes of
+ * the rf_weight that `data` points to, which has whole bytes and no strides. */
+enum { RF__AS_IT_IS = 100 };
 typedef const float *rf__fetch(void *user, size_t i, rf_error *why);
 rf_status rf__weights_stream(const rf_ctx *ctx, const char *path, const rf_weight_out *tensor, size_t count,
                             const char *const *metadata, rf__fetch *fetch, void *user, int *fd, rf_error *why);

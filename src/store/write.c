@@ -17,17 +17,29 @@
 
 enum { RUN = 16384 };                                              /* values that are converted at a time */
 
-static size_t width_of(rf_type type) { return type == RF_F32 ? 4 : type == RF_I8 ? 1 : 2; }
-
-static const char *dtype_name(rf_type type)
+/* The tensor of a file that is written as it is; NULL: it has numbers. */
+static const rf_weight *whole_of(const rf_weight_out *t)
 {
-    return type == RF_F32 ? "F32" : type == RF_BF16 ? "BF16" : type == RF_I8 ? "I8" : "F16";
+    return (int)t->type == RF__AS_IT_IS ? (const rf_weight *)(const void *)t->data : NULL;
+}
+
+static size_t width_of(const rf_weight_out *t)
+{
+    const rf_weight *whole = whole_of(t);
+    return whole ? rf__dtype_of(whole->dtype)->bits / 8 : t->type == RF_F32 ? 4 : t->type == RF_I8 ? 1 : 2;
+}
+
+static const char *dtype_name(const rf_weight_out *t)
+{
+    const rf_weight *whole = whole_of(t);
+    if (whole) return whole->dtype;
+    return t->type == RF_F32 ? "F32" : t->type == RF_BF16 ? "BF16" : t->type == RF_I8 ? "I8" : "F16";
 }
 
 static int by_width_and_name(const void *a, const void *b)
 {
     const rf_weight_out *const *x = a, *const *y = b;
-    const size_t wx = width_of((*x)->type), wy = width_of((*y)->type);
+    const size_t wx = width_of(*x), wy = width_of(*y);
     return wx != wy ? (wx > wy ? -1 : 1) : strcmp((*x)->name, (*y)->name);
 }
 
@@ -44,7 +56,7 @@ static rf_status count_of(const rf_weight_out *t, bool later, const char *path, 
     if (!t->name || !*t->name || !strcmp(t->name, "__metadata__"))
         return rf_fail(why, RF_EARG, "%s: a tensor's name is empty or reserved", path);
     const rf__label name = rf__printable(t->name);
-    if (t->type != RF_F32 && t->type != RF_BF16 && t->type != RF_F16 && t->type != RF_I8)
+    if (t->type != RF_F32 && t->type != RF_BF16 && t->type != RF_F16 && t->type != RF_I8 && !whole_of(t))
         return rf_fail(why, RF_EARG, "%s: tensor \"%s\": type: expected F32, BF16, F16 or I8, got %d", path,
                        name.text, (int)t->type);
     if (t->rank < 0 || t->rank > (int)RF_COUNT(t->dim))
@@ -63,7 +75,7 @@ static json_t *entry_of(const rf_weight_out *t, size_t from, size_t to)
 {
     json_t *shape = json_array();
     for (int i = 0; i < t->rank; i++) rf__json_add(&shape, json_integer(t->dim[i]));
-    return json_pack("{s:s, s:o, s:[I,I]}", "dtype", dtype_name(t->type), "shape", shape, "data_offsets",
+    return json_pack("{s:s, s:o, s:[I,I]}", "dtype", dtype_name(t), "shape", shape, "data_offsets",
                      (json_int_t)from, (json_int_t)to);
 }
 
@@ -87,7 +99,7 @@ static rf_status header_of(const char *path, const rf_weight_out *const *sorted,
     rf__json_set(&root, "__metadata__", m);
     for (size_t i = 0; i < n && !status; i++, at = to) {
         if ((status = count_of(sorted[i], later, path, &count, why))) break;
-        if (!rf__checked_add(at, count * width_of(sorted[i]->type), &to) || to > INT64_MAX)
+        if (!rf__checked_add(at, count * width_of(sorted[i]), &to) || to > INT64_MAX)
             status = rf_fail(why, RF_ERANGE, "%s: the data does not fit 63 bits", path);
         else if (!rf__json_takes(sorted[i]->name))
             status = rf_fail(why, RF_EARG, "%s: tensor \"%s\": a name that is not UTF-8", path,
@@ -153,6 +165,7 @@ static rf_status write_tensor(const rf_ctx *ctx, int fd, const char *path, const
 {
     size_t count = 1;
     rf_error failed = {0};
+    if (whole_of(t)) return rf__write_all(fd, whole_of(t)->data, whole_of(t)->bytes, path, why);
     const float *data = t->data       ? t->data
                         : from->fetch ? from->fetch(from->user, (size_t)(t - from->first), &failed)
                                       : NULL;
@@ -168,10 +181,10 @@ static rf_status write_tensor(const rf_ctx *ctx, int fd, const char *path, const
             if (!narrow(ctx, t->type, buffer, data + i, n))
                 return rf_fail(why, RF_ENUMERIC,
                                "%s: tensor \"%s\": a value among elements %zu..%zu is too large for %s", path,
-                               rf__printable(t->name).text, i, i + n - 1, dtype_name(t->type));
+                               rf__printable(t->name).text, i, i + n - 1, dtype_name(t));
             bytes = buffer;
         }
-        const rf_status status = rf__write_all(fd, bytes, n * width_of(t->type), path, why);
+        const rf_status status = rf__write_all(fd, bytes, n * width_of(t), path, why);
         if (status) return status;
     }
     return RF_OK;
@@ -236,6 +249,9 @@ rf_status rf_weights_write(const rf_ctx *ctx, const char *path, const rf_weight_
                            const char *const *metadata, rf_error *why)
 {
     if (!(ctx && path && (tensor || !count))) return rf__missing("rf_weights_write", "ctx, path, tensors", why);
+    for (size_t i = 0; i < count; i++)
+        if (whole_of(&tensor[i])) return rf_fail(why, RF_EARG, "%s: tensor %zu: type: expected F32, BF16, F16 or I8, "
+                                                 "got %d", path, i, (int)tensor[i].type);
     return rf__weights_stream(ctx, path, tensor, count, metadata, NULL, NULL, NULL, why);
 }
 

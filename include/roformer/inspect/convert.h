@@ -52,7 +52,7 @@ void rf_convert_options_init(rf_convert_options *o, size_t size);
  *                    another name
  *   RF_EUNSUPPORTED  `reranker`: the model is not causal, or its folder has modules.json
  *   RF_EDATA         a tensor that the model does not use cannot be written and no `drop` names it: a position table
- *                    other than that of the config, integers; tensors are missing or have a wrong shape; a tied head
+ *                    other than that of the config; tensors are missing or have a wrong shape; a tied head
  *                    differs from the word embeddings; a vocabulary or a reranker is given, but the source has no
  *                    tokenizer, or one without the reranker's tokens. Nothing has been written. Also: the files read
  *                    back differ
