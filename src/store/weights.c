@@ -296,7 +296,9 @@ static bool is_in_folder(const rf_ctx *ctx, const char *folder, const char *patt
 
 rf_status rf__weights_foreign(const rf_ctx *ctx, const char *folder, rf_error *why)
 {
-    char name[256];
+    char name[256], path[4096];
+    for (const char *const *own = rf__weight_files; *own; own++)
+        if (rf__path(path, sizeof path, folder, *own, NULL) || rf__is_there(ctx, path)) return RF_OK;
     for (size_t i = 0; i < RF_COUNT(foreign); i++)
         if (is_in_folder(ctx, folder, foreign[i].file, name))
             return rf_fail(why, RF_EUNSUPPORTED,

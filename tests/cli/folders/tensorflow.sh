@@ -117,6 +117,7 @@ expect 0 'no weights: other: .*got model.fp16.safetensors' "$program" info other
 grep -qE '^weights +none$' out || fail "info without weights: $(tail -1 out)"
 mv other/model.fp16.safetensors other/model.safetensors
 expect 0 '' "$program" info other
+mv other/config.json . && expect 4 'other/config.json: cannot open' "$program" info other
 # bert_config.json beside weights of transformers is BERT's; beside those of Keras' layers, the file is named.
 mkdir old && cp "$golden/bert/masked/model.safetensors" old && cp "$golden/tensorflow/bert/bert_config.json" old
 expect 0 'old-now: written' "$program" convert old old-now
