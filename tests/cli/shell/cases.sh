@@ -54,8 +54,8 @@ same before after
 printf '{"max_seq_length": null, "tokenizer_args": {"model_max_length": 6}}' > model/sentence_bert_config.json
 expect 0 '' "$program" info -m model --json
 holds out '"max_length": 6'
-printf '{"tokenizer_args": {"padding_side": "left"}}' > model/sentence_bert_config.json
-expect 3 'sentence_bert_config.json: tokenizer_args.padding_side: expected' "$program" embed -m model texts -o v.npy
+printf '{"tokenizer_args": {"do_lower_case": true}}' > model/sentence_bert_config.json
+expect 3 'sentence_bert_config.json: tokenizer_args.do_lower_case: expected' "$program" embed -m model texts -o v.npy
 begin st-truncate-dim
 printf 'the dog barks\ngood film\n' > texts
 "$program" embed -q -m model -f jsonl texts > vectors || fail "embed"
