@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/base64.h"
 #include "base/json.h"
 
 /* Makes space for `more` bytes and a terminating zero. */
@@ -144,22 +145,11 @@ void srv_put_floats(srv_text *t, const float x[], size_t n)
 
 void srv_put_base64(srv_text *t, const float x[], size_t n)
 {
-    static const char letter[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    const unsigned char *b = (const unsigned char *)x; /* the processor is little-endian */
-    const size_t bytes = n * sizeof *x;
-    if (!reserve(t, bytes / 3 * 4 + 6)) return;
+    const size_t bytes = n * sizeof *x, size = rf__base64_size(bytes);   /* the processor is little-endian            */
+    if (!reserve(t, size + 3)) return;
     char *out = t->at + t->n;
-    *out++ = '"';
-    for (size_t i = 0; i < bytes; i += 3) {
-        const size_t left = bytes - i;
-        const uint32_t second = left > 1 ? b[i + 1] : 0, third = left > 2 ? b[i + 2] : 0;
-        const uint32_t word = (uint32_t)b[i] << 16 | second << 8 | third;
-        *out++ = letter[word >> 18];
-        *out++ = letter[word >> 12 & 63];
-        *out++ = left > 1 ? letter[word >> 6 & 63] : '=';
-        *out++ = left > 2 ? letter[word & 63] : '=';
-    }
-    *out++ = '"';
-    *out = 0;
-    t->n = (size_t)(out - t->at);
+    out[0] = '"';
+    rf__base64(x, bytes, out + 1);
+    memcpy(out + size + 1, "\"", 2);
+    t->n += size + 2;
 }

@@ -30,7 +30,7 @@ typedef struct rf__regex_scan {
 } rf__regex_scan;
 
 bool rf__regex_scan_begin(rf__regex_scan *s, const rf__regex *r);                     /* false: no memory             */
-bool rf__regex_scan_text(rf__regex_scan *s, const char *text, size_t size);           /* what to search next; same     */
+bool rf__regex_scan_text(rf__regex_scan *s, const char *text, size_t size);           /* what to search next; same    */
 void rf__regex_scan_end(rf__regex_scan *s);
 /* The next match: 1 and its bytes [*from, *to), which may be none; 0: there are no more; -1: a limit was exceeded, the
  * reason is in `why`.  An empty match at the end of the last one is passed over. */

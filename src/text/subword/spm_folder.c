@@ -4,6 +4,7 @@
  *     0 <s>   1 <pad>   2 </s>   3 <unk>   4 ... the model's pieces from its third on   n <mask>
  *
  * The ids are those of fairseq, one above SentencePiece's.  <s> A </s>, or <s> A </s></s> B </s>. */
+#include "base/base64.h"
 #include "merges.h"
 #include "spm_model.h"
 #include "text/tokenizer.h"
@@ -28,21 +29,6 @@ bool rf__spm_folder_has(const rf_tokenizer_folder *f)
     char path[RF_PATH];
     return rf__folder_is(f, "XLMRobertaTokenizer", "xlm-roberta") &&
            !rf__path(path, sizeof path, f->path, MODEL, NULL) && rf__is_there(f->ctx, path);
-}
-
-static char *to_base64(const rf_ctx *ctx, const unsigned char *data, size_t size)
-{
-    static const char digit[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    char *text = rf__alloc(ctx, (size / 3 + 1) * 4 + 1), *to = text;
-    for (size_t i = 0; i < size && text; i += 3) {
-        const size_t n = size - i < 3 ? size - i : 3;
-        unsigned bits = (unsigned)data[i] << 16;
-        if (n > 1) bits |= (unsigned)data[i + 1] << 8;
-        if (n > 2) bits |= data[i + 2];
-        for (size_t k = 0; k < 4; k++) *to++ = k <= n ? digit[bits >> (18 - 6 * k) & 63] : '=';
-    }
-    if (text) *to = 0;
-    return text;
 }
 
 static json_t *vocabulary(const rf_tokenizer_folder *f, const rf__spm *m)
@@ -81,7 +67,8 @@ static json_t *as_tokenizer(const rf_tokenizer_folder *f, const rf__spm *m, int 
 {
     json_t *all = json_pack("{s:s, s:n, s:n, s:n}", "version", "1.0", "truncation", "padding", "normalizer");
     if (m->normal.raw_size) {
-        char *map = to_base64(f->ctx, m->normal.raw, m->normal.raw_size);
+        char *map = rf__calloc(f->ctx, rf__base64_size(m->normal.raw_size) + 1, 1);
+        if (map) rf__base64(m->normal.raw, m->normal.raw_size, map);
         rf__json_set(&all, "normalizer",
                      map ? json_pack("{s:s, s:s}", "type", "Precompiled", "precompiled_charsmap", map) : NULL);
         rf__free(f->ctx, map);

@@ -223,6 +223,13 @@ static rf_status open_as(rf_tokenizer_folder *f, const rf_tokenizer_row *row, ch
     return status;
 }
 
+/* What the other files of the folder change in a tokenizer.json that was made. */
+static rf_status change_made(rf_tokenizer_folder *f, char **file, size_t *bytes)
+{
+    const rf_status status = rf__folder_rebuild(f);
+    return status ? status : rf__folder_rewrite(f, file, bytes);
+}
+
 /* The row of the model. */
 static rf_status open_any(rf_tokenizer_folder *f, rf_tokenizer **out)
 {
@@ -231,8 +238,7 @@ static rf_status open_any(rf_tokenizer_folder *f, rf_tokenizer **out)
     char *file = NULL;
     size_t bytes = 0;
     rf_status status = f->fast ? RF_OK : rf__spm_folder_read(f, &file, &bytes);
-    if (!status && file) status = rf__folder_rebuild(f);
-    if (!status && file) status = rf__folder_rewrite(f, &file, &bytes);
+    if (!status && file) status = change_made(f, &file, &bytes);
     if (status) return rf__free(f->ctx, file), status;
     const char *kind = rf__model_kind(json_object_get(f->fast, "model"));
     size_t i = 0;
@@ -270,8 +276,7 @@ static rf_status open_merges(rf_tokenizer_folder *f, rf_tokenizer **out)
         return status ? status : open_any(f, out);
     }
     if (!status) status = rf__merges_read(f, &file, &bytes);
-    if (!status) status = rf__folder_rebuild(f);
-    if (!status) status = rf__folder_rewrite(f, &file, &bytes);
+    if (!status) status = change_made(f, &file, &bytes);
     if (status) rf__free(f->ctx, file);
     return status ? status : open_as(f, &rf__tokenizer_fast_bpe, file, bytes, out);
 }
