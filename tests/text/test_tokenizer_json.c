@@ -187,6 +187,30 @@ static void decoders_of_tokenizers(void **state)
     json_decref(all);
 }
 
+/* dropout makes ids random in tokenizers; here it is 0, and the description says so. */
+static void dropout_is_named(void **state)
+{
+    (void)state;
+    for (int random = 0; random < 2; random++) {
+        size_t size;
+        char *data = read_whole("bpe", ".tokenizer.json", &size);
+        json_t *file = rf__json_parse(data, size, 0, "bpe", NULL);
+        const char *folder = t_folder();
+        rf__free(ctx, data);
+        json_object_set_new(json_object_get(file, "model"), "dropout", random ? json_real(0.25) : json_null());
+        char *text = rf__json_dump(file, JSON_COMPACT);
+        assert_non_null(text);
+        t_write(folder, "tokenizer.json", text, strlen(text));
+        free(text);
+        json_decref(file);
+        rf_tokenizer *t = opened(folder);
+        char *about = rf_tokenizer_describe(t);
+        assert_int_equal(strstr(about, "dropout 0.25 of tokenizer.json is taken as 0") != NULL, random);
+        rf_text_free(t, about);
+        rf_tokenizer_free(t);
+    }
+}
+
 /* A class for one model has its own decoder; any other tokenizer.json has the one of the file. */
 static void decoder_of_a_class(void **state)
 {
@@ -344,7 +368,7 @@ int main(void)
         cmocka_unit_test(as_tokenizers_has_it), cmocka_unit_test(text_again),            cmocka_unit_test(saved),
         cmocka_unit_test(refused_by_name),      cmocka_unit_test(long_texts),
         cmocka_unit_test(memory_that_ends),     cmocka_unit_test(decoders_of_tokenizers),
-        cmocka_unit_test(decoder_of_a_class),
+        cmocka_unit_test(decoder_of_a_class),   cmocka_unit_test(dropout_is_named),
     };
     return cmocka_run_group_tests_name("text/fast", tests, setup, teardown);
 }

@@ -31,6 +31,7 @@ typedef struct rf__piece_model {
     rf__pair_map merges;                /* BPE: rank and result of two pieces                                         */
     bool fuse, whole;                   /* BPE: consecutive unknowns are one; a word that is a piece is not split     */
     bool apart;                         /* BPE: U+2581 only begins pieces: words are cut before it                    */
+    double dropout;                     /* BPE: of the file; here, merges are never dropped                           */
     char *prefix, *suffix;              /* BPE, WordPiece: of pieces that continue a word; BPE: that end one; or NULL */
     size_t prefix_size, suffix_size;
     size_t longest;                     /* WordPiece: characters of a word, which is unknown if it has more           */

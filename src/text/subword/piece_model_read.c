@@ -249,6 +249,7 @@ static rf_status read_words(rf__piece_model *p, const json_t *model, const char 
     if (p->kind != RF_PIECES_BPE) return RF_OK;
     p->fuse = json_is_true(json_object_get(model, "fuse_unk"));
     p->whole = json_is_true(json_object_get(model, "ignore_merges"));
+    p->dropout = json_number_value(json_object_get(model, "dropout"));
     status = read_affix(p, model, "end_of_word_suffix", &p->suffix, &p->suffix_size, path, why);
     if (!status) status = read_merges(p, model, path, why);
     p->apart = p->must && !p->whole && !p->prefix_size && !p->suffix_size && begins_pieces(p);

@@ -70,6 +70,9 @@ static uint64_t fingerprint(const rf_tokenizer *t, uint64_t seed)
 static void describe(const rf_tokenizer *t, json_t **about)
 {
     rf__json_set(about, "pieces", json_integer(as_hf(t)->pieces.n));
+    if (as_hf(t)->pieces.dropout > 0)
+        rf__json_set(about, "note", json_sprintf("dropout %g of tokenizer.json is taken as 0; it makes ids random",
+                                                 as_hf(t)->pieces.dropout));
 }
 
 /* ---- special and added tokens ------------------------------------------------------------------------------------ */
