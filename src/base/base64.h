@@ -2,7 +2,7 @@
 #ifndef RF_BASE64_H
 #define RF_BASE64_H
 
-#include <stddef.h>
+#include "base/base.h"
 
 /* The bytes that `size` bytes take in base 64. */
 static inline size_t rf__base64_size(size_t size) { return (size + 2) / 3 * 4; }
