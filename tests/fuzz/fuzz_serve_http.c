@@ -45,6 +45,7 @@ static void begin_server(void)
     srv_limits_defaults(&o.limits);
     o.limits.max_new_tokens = 8;
     o.limits.payload_limit = 1 << 16;
+    o.limits.max_answer_bytes = MOST / 2;
     o.limits.header_timeout = o.limits.body_timeout = o.limits.write_timeout = o.limits.request_timeout = PATIENCE;
     if (srv_open(&o, &server, &why)) abort();
     while (!ready) ready = srv_ready(server, &why);

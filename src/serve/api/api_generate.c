@@ -492,7 +492,9 @@ static void submit(srv_request *r, writing *x)
         return;
     }
     snprintf(what, sizeof what, "%lld texts of %lld tokens", (long long)x->items, (long long)x->most);
-    if (srv_answer_fits(r, (double)TOKEN * (double)x->items * (double)x->most, what) && srv_hold(r, x->items))
+    double bytes = (double)TOKEN * (double)x->items * (double)x->most;
+    for (int64_t i = 0; i < x->items && x->with_prompt; i++) bytes += (double)x->item[i].bytes;
+    if (srv_answer_fits(r, bytes, what) && srv_hold(r, x->items))
         srv_call_submit(&x->call, finish);
 }
 
