@@ -25,9 +25,9 @@ int32_t rf__draw(const rf_generate_options *o, const float *logits, int64_t V, c
 int64_t rf__best_logprobs(const rfk_table *k, const rf_generate_options *o, const float *logits, double sum, int64_t V,
                         const uint8_t *flag, int64_t most, rf__candidate *c);
 
-/* Sets or clears, for the next token of a text of n tokens, `fresh` of them new: RF__REPEATS for the tokens that would
- * end a sequence of no_repeat_ngram_size tokens that already occurs in it, and RF__EARLY for those that would end the text
- * before its minimum. Ids are in the vocabulary. */
+/* Sets or clears, for the next token of a text of n tokens, `fresh` of them new: RF__REPEATS for the tokens that
+ * would end a sequence of no_repeat_ngram_size tokens that already occurs in it, and RF__EARLY for those that would
+ * end the text before its minimum. Ids are in the vocabulary. */
 void rf__mark_excluded(const rf_generate_options *o, const int32_t id[], int64_t n, int64_t fresh, int64_t V,
                        uint8_t *flag, bool on);
 
