@@ -227,6 +227,11 @@ rf_status rf__folder_json(rf_tokenizer_folder *f, const char *name, char path[RF
 rf_status rf__folder_fast(rf_tokenizer_folder *f);        /* tokenizer.json with what the settings change; or nothing */
 rf_status rf__folder_flag(rf_tokenizer_folder *f, const char *path, const json_t *object, const char *key, int null,
                           int *out);
+/* The row of the class in the settings or config.json; otherwise that of the folder's files and the model type, or the
+ * first row. (folder_row.c) */
+rf_status rf__folder_row(rf_tokenizer_folder *f, const rf_tokenizer_row **row);
+/* The file that identifies the tokenizer of a folder, and its row; NULL: none. */
+const char *rf__folder_file(const rf_ctx *ctx, const char *folder, const rf_tokenizer_row **row);
 /* Whether the folder names a class that is for one model, not for any tokenizer.json. */
 bool rf__folder_class_rules(const rf_tokenizer_folder *f);
 /* The name of a special token in the settings; NULL: none. */

@@ -10,7 +10,7 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/roformer-package-XXXXXX")
 trap 'rm -rf "$work"' EXIT
 trap 'exit 1' HUP INT TERM
 mkdir -p "$work/roformer_c/native"
-cp python/src/roformer_c/* "$work/roformer_c/"
+cp python/src/roformer_c/*.* "$work/roformer_c/"
 cp "$library" "$work/roformer_c/native/libroformer.so"
 python3 python/abi.py "$plain" python/src/roformer_c "$work/roformer_c/_abi.py" "$work/abi.c"
 ${CC:-cc} -std=c11 -fsyntax-only -Iinclude "$work/abi.c"

@@ -13,7 +13,7 @@ trap 'exit 1' HUP INT TERM
 cmake --preset asan > "$work/log" && cmake --build "$build" -j "$(nproc)" --target roformer-shared roformer-bindings >> "$work/log" ||
     { tail -20 "$work/log" >&2; echo "python_asan: the library does not build" >&2; exit 1; }
 mkdir -p "$work/roformer_c/native"
-cp python/src/roformer_c/* "$work/roformer_c/"
+cp python/src/roformer_c/*.* "$work/roformer_c/"
 cp -L "$build/libroformer.so" "$work/roformer_c/native/libroformer.so"
 "$python" python/abi.py "$build/roformer_plain.h" python/src/roformer_c "$work/roformer_c/_abi.py" "$work/abi.c"
 # The program, with which some tests compare, is not built for the sanitizer and does not end with it.

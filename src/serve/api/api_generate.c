@@ -277,7 +277,7 @@ static void take_text(const writing *x, item *y, const rf_generation *g)
     y->prompt_tokens = g->prompt_tokens;
     y->text.n = 0;                                          /* a stream lacks an incomplete last character (U+FFFD) */
     srv_put(&y->text, g->text, g->bytes);
-    if (!x->stream && x->openai && !y->text.failed) y->text.n = stop_at(x, y, 0); /* OpenAI's: without the stop string */
+    if (!x->stream && x->openai && !y->text.failed) y->text.n = stop_at(x, y, 0);     /* without the stop string    */
 }
 
 static int done(void *user, int64_t number, const rf_generation *g, const rf_error *why)

@@ -327,7 +327,7 @@ static int by_id(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* tokenizers numbers the tokens that it adds to vocab.txt itself, in the order of the ids that the settings give. */
+/* tokenizers numbers the tokens that follow vocab.txt itself, in the order of the ids that the settings give. */
 static void number_again(source *s)
 {
     rf_added *added = s->f->parts.added;
@@ -335,7 +335,8 @@ static void number_again(source *s)
     for (size_t i = 0; i < n; i++)                          /* those without an id follow, in their order */
         if (added[i].id == RF_ADDED_OPEN) added[i].id = (int32_t)((size_t)INT32_MAX - n + i);
     qsort(added, n, sizeof *added, by_id);
-    for (size_t i = 0; i < n; i++) added[i].id = RF_ADDED_OPEN;
+    for (size_t i = 0; i < n; i++)
+        if (added[i].id >= s->vocab.n) added[i].id = RF_ADDED_OPEN;
 }
 
 static rf_status read_lines(source *s, const char *path)

@@ -36,6 +36,6 @@ expect 3 'template of two texts is not supported' "$program" classify -m sequenc
 right=model
 refused config.json 's/"add_bias_fnn": false/"add_bias_fnn": "no"/' 'add_bias_fnn: expected true or false, got a string'
 refusing='embed -q -m broken -o no.npy dna.txt'
-refused config.json 's/"add_bias_fnn": false/"add_bias_fnn": true/' 'intermediate.dense.weight: shape: expected \[48,40\] by config.json, got \[96,40\]'
+refused config.json 's/"add_bias_fnn": false/"add_bias_fnn": true/; /auto_map/,/}/d' 'intermediate.dense.weight: shape: expected \[48,40\] by config.json, got \[96,40\]'
 refused config.json 's/"rotary"/"absolute"/' 'position_embedding_type: .*absolute'
 done_testing

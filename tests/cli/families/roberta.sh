@@ -79,7 +79,7 @@ expect 0 '' "$program" embed -q -m phobert -f f32 -o a.f32 line
 expect 0 'has 48 tokens' "$program" fill-mask -m phobert 'tôi <mask> tiếng'
 expect 0 'read back and compared' "$program" convert phobert phobert2
 for file in vocab.txt bpe.codes; do same phobert/$file phobert2/$file; done
-holds phobert2/tokenizer_config.json '"tokenizer_class": "PhobertTokenizer"'
+holds phobert2/config.json '"tokenizer_class": "PhobertTokenizer"'
 expect 0 '' "$program" embed -q -m phobert2 -f f32 -o b.f32 line
 same a.f32 b.f32 "PhoBERT after convert"
 expect 0 '' "$program" verify phobert2
