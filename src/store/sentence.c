@@ -248,7 +248,7 @@ static rf_status read_prompts(const char *folder, rf_sentence *s, rf_error *why)
                                       (int)PROMPTS, n);
     if (!status && n && !(s->prompt = rf__calloc(s->ctx, n, sizeof *s->prompt)))
         status = rf_fail(why, RF_ENOMEM, "out of memory: %zu prompts", n);
-    if (!status) json_object_foreach(all, name, text) {
+    if (!status && s->prompt) json_object_foreach(all, name, text) {
         if (json_is_null(text)) continue;
         if (!json_is_string(text)) {
             status = rf_fail(why, RF_EDATA, "%.200s: prompt \"%s\" is not a string", path, rf__printable(name).text);

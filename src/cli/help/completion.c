@@ -214,7 +214,7 @@ static void zsh_option(FILE *to, const cli_option *o, const char *prefix, const 
     fputc(']', to);
     if (cli_takes_value(o)) {
         fputc(':', to);
-        zsh_text(to, value_words(o) ? o->name : o->value);
+        zsh_text(to, value_words(o) || !o->value ? o->name : o->value);
         if (value_words(o)) {
             fputs(":(", to);
             words(to, value_words(o));

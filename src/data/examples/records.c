@@ -371,7 +371,7 @@ static rf_status check_fasta(const rf__records *r, const row *head, rf_error *wh
 static rf_status find_columns(const rf__layout *l, rf__records *r, const dialect *d, const row *head, fields *p,
                               bool *header, rf_error *why)
 {
-    bool all;
+    bool all = false;
     *header = false;
     rf_status status = check_fasta(r, head, why);
     if (!status) status = by_number(l, r, p, &all, why);
