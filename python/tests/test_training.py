@@ -102,6 +102,7 @@ class TestPretrain(Runs):
                 "sys.path.insert(0, %r)\n"
                 "import support\n"
                 "from roformer_c import pretrain\n"
+                "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
                 "def callback(p):\n"
                 "    if p.event == 'step' and p.step == 3:\n"
                 "        os.kill(os.getpid(), signal.SIGINT)\n"
