@@ -162,7 +162,7 @@ class Cross(unittest.TestCase):
                             ([("a", None)], TextTypeError), ([("a", "\ud800")], DataError), ([(None, "a")], TextTypeError)):
             with self.assertRaises(kind, msg=given):
                 m.predict(given)
-        for arguments in ({"prompt": "a"}, {"batch_size": 0}):
+        for arguments in ({"prompt_name": "none"}, {"batch_size": 0}):
             with self.assertRaises(ArgumentError, msg=arguments):
                 m.predict([("a", "b")], **arguments)
         with self.assertRaises(RoformerError):

@@ -47,7 +47,7 @@ def read(source: Any) -> List[Module]:
 
 def cross_prompts(source: Any) -> Tuple[Dict[str, Optional[str]], Optional[str]]:
     """The prompts of a cross-encoder's folder, and the name of the default one."""
-    own = (_json(source, CONFIG) if _json(source, "modules.json") is not None else None) or {}
+    own = (setting(source, CONFIG) if setting(source, "modules.json") is not None else None) or {}
     if own.get("model_type") != "CrossEncoder":
         return {}, None
     return dict(own.get("prompts") or {}), own.get("default_prompt_name")

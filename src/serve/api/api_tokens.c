@@ -112,7 +112,6 @@ void srv_api_decode(srv_request *r)
     if (!srv_read_body(r) || !srv_need_model(r, NULL)) return;
     const json_t *ids = json_object_get(r->in, "ids");
     const bool skip = srv_bool(r->in, "skip_special_tokens", true), one = json_is_integer(json_array_get(ids, 0));
-    if (!srv_check_count(r, "ids", one ? 1 : json_array_size(ids))) return;
     srv_puts(&r->out, "[");
     for (size_t i = 0; i < (one ? 1 : json_array_size(ids)); i++) {
         if (i) srv_puts(&r->out, ",");
