@@ -356,10 +356,14 @@ uint32_t *srv_characters(const char *text, size_t size)
     return out;
 }
 
+int64_t srv_most_bytes(const srv_request *r)
+{
+    return r->model->max_length > 0 ? SRV_TOKEN_BYTES * r->model->max_length : INT64_MAX;
+}
+
 void srv_cut_texts(const srv_request *r, srv_texts *t)
 {
-    enum { BYTES = 250 };
-    const int64_t most = r->model->max_length > 0 ? BYTES * r->model->max_length : INT64_MAX;
+    const int64_t most = srv_most_bytes(r);
     for (int64_t i = 0; i < t->n; i++)
         if ((int64_t)t->bytes[i] > most) {
             t->bytes[i] = (size_t)most;
@@ -372,11 +376,10 @@ bool srv_truncates(const srv_request *r) { return srv_bool(r->in, "truncate", r-
 bool srv_input_fits(srv_request *r, rf_encoding *e, const char *name, const char *text, size_t bytes, const char *pair,
                     size_t pair_bytes)
 {
-    enum { BYTES = 250 };
     rf_error why = {0};
-    const int64_t most = r->model->max_length > 0 ? r->model->max_length : INT64_MAX / BYTES;
+    const int64_t most = r->model->max_length > 0 ? r->model->max_length : INT64_MAX;
     if (!srv_go_on(r)) return false;
-    if ((int64_t)(bytes + pair_bytes) > BYTES * most)
+    if ((int64_t)(bytes + pair_bytes) > srv_most_bytes(r))
         srv_error(r, 422, "Validation", "`%s` must have at most %lld tokens. Given: %zu bytes", name, (long long)most,
                   bytes + pair_bytes);
     else if (rf_encode(r->model->tokenizer, text, bytes, pair, pair_bytes, 0, 0, e, NULL, &why)) srv_fail(r, &why);

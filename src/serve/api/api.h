@@ -28,7 +28,10 @@ void srv_put_tokens(srv_request *r, rf_encoding *e, const char *text, size_t siz
 /* [size + 1] how many characters of UTF-8 begin before each byte, freed with free(); NULL: no memory. */
 uint32_t *srv_characters(const char *text, size_t size);
 
-/* Bounds the work of the tokenizer: a text is cut at 250 bytes for each token that the model accepts. */
+/* Bounds the work of the tokenizer: of a text, so many bytes are read for each token that the model accepts. */
+enum { SRV_TOKEN_BYTES = 250 };
+int64_t srv_most_bytes(const srv_request *r);
+/* Cuts texts there. */
 void srv_cut_texts(const srv_request *r, srv_texts *texts);
 
 /* Whether long inputs may be truncated: member "truncate" of the body, or --no-auto-truncate. */

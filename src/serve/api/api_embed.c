@@ -89,8 +89,7 @@ static size_t added_at(const rf_encoding *e, bool end)
 /* Bytes at the beginning of a long text that are not read, as srv_cut_texts does at its end. */
 static size_t skipped_bytes(const srv_request *r, const char *text, size_t bytes)
 {
-    enum { BYTES = 250 };
-    const size_t most = r->model->max_length > 0 ? BYTES * (size_t)r->model->max_length : SIZE_MAX;
+    const size_t most = (size_t)srv_most_bytes(r);
     size_t skip = bytes > most ? bytes - most : 0;
     while (skip && skip < bytes && (text[skip] & 0xC0) == 0x80) skip++;
     return skip;
@@ -183,7 +182,7 @@ static const char *prompt_of_type(const srv_request *r, const rf_embed_options *
 static bool resolve(srv_request *r, embedding *x, const json_t *in)
 {
     rf_error why = {0};
-    const int64_t D = rf_pipeline_width(r->model->pipeline), 
+    const int64_t D = rf_pipeline_width(r->model->pipeline),
                   dimensions = srv_int(in, "dimensions", srv_int(in, "output_dimension", -1));
     if (!dimensions || dimensions > D)
         return srv_error(r, 422, "Validation", "`dimensions`: expected 1 to %lld, got %lld", (long long)D,
@@ -224,15 +223,12 @@ static void put_openai(srv_request *r, const embedding *x, const float *v, int64
                (long long)r->tokens);
 }
 
-static void put_vectors(srv_text *t, const float *v, int64_t n, int64_t D);
-
-/* A list of vectors, of texts in base64. */
-static void put_base64(srv_text *t, const float *v, int64_t n, int64_t D)
+static void put_vectors(srv_text *t, bool base64, const float *v, int64_t n, int64_t D)
 {
     srv_puts(t, "[");
     for (int64_t i = 0; i < n; i++) {
         if (i) srv_puts(t, ",");
-        srv_put_base64(t, v + i * D, (size_t)D);
+        (base64 ? srv_put_base64 : srv_put_floats)(t, v + i * D, (size_t)D);
     }
     srv_puts(t, "]");
 }
@@ -246,21 +242,11 @@ static void put_cohere(srv_request *r, const embedding *x, const float *v, int64
     srv_put_json(t, json_object_get(r->in, "texts"));
     srv_puts(t, plain ? ",\"embeddings\":" : ",\"embeddings\":{");
     if (x->numbers && !plain) srv_puts(t, "\"float\":");
-    if (x->numbers) put_vectors(t, v, n, D);
+    if (x->numbers) put_vectors(t, false, v, n, D);
     if (x->base64) srv_puts(t, x->numbers ? ",\"base64\":" : "\"base64\":");
-    if (x->base64) put_base64(t, v, n, D);
+    if (x->base64) put_vectors(t, true, v, n, D);
     srv_printf(t, "%s,\"meta\":{\"api_version\":{\"version\":\"%c\"},\"billed_units\":{\"input_tokens\":%lld}}}",
                plain ? "" : "}", r->path[2], (long long)r->tokens);
-}
-
-static void put_vectors(srv_text *t, const float *v, int64_t n, int64_t D)
-{
-    srv_puts(t, "[");
-    for (int64_t i = 0; i < n; i++) {
-        if (i) srv_puts(t, ",");
-        srv_put_floats(t, v + i * D, (size_t)D);
-    }
-    srv_puts(t, "]");
 }
 
 /* The cosine of the first text and each of the others, whose vectors have length 1. */
@@ -282,7 +268,7 @@ static void finish(srv_request *r)
     const float *v = r->pieces.result;
     const int64_t n = r->pieces.n, D = r->pieces.columns;
     switch (x->style) {
-    case TEI: put_vectors(&r->out, v, n, D); break;
+    case TEI: put_vectors(&r->out, false, v, n, D); break;
     case OPENAI: put_openai(r, x, v, n, D); break;
     case COHERE: put_cohere(r, x, v, n, D); break;
     case SIMILARITY: put_cosines(&r->out, v, n, D); break;
@@ -422,7 +408,7 @@ static void compute_all(srv_call *c, rf_pipeline *p)
     for (int64_t i = 0; i < x->texts.n; i++) {
         if (i) srv_puts(&x->call.out, ",");
         if (srv_is_over(c->r)) break;
-        put_vectors(&x->call.out, v + row[i] * D, row[i + 1] - row[i], D);
+        put_vectors(&x->call.out, false, v + row[i] * D, row[i + 1] - row[i], D);
     }
     srv_puts(&x->call.out, "]");
     c->r->tokens += row[x->texts.n];

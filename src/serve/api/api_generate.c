@@ -444,13 +444,12 @@ static void set_sampling(srv_request *r, writing *x, const json_t *in)
  * 400. */
 static bool prompt_fits(srv_request *r, const item *y, const char *name)
 {
-    enum { BYTES = 250 };
     const int64_t most = r->model->config->max_position_embeddings;
     rf_encoding e;
     rf_error why = {0};
     if (most <= 0) return true;
     rf_encoding_init(&e, r->s->o.ctx);
-    const bool read = y->bytes <= BYTES * (size_t)most;
+    const bool read = y->bytes <= SRV_TOKEN_BYTES * (size_t)most;
     if (read && rf_encode(r->model->tokenizer, y->prompt, y->bytes, NULL, 0, 0, RF_ENCODE_PLAIN, &e, NULL, &why))
         srv_fail(r, &why);
     else if (!read || (int64_t)e.n >= most)
