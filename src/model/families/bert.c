@@ -11,7 +11,7 @@
 
 static const rf_family_row embedding[] = {RF_BERT_WORDS, RF_BERT_WORDS_NORM, RF_BERT_VECTOR, {{0}, 0}};
 
-static const rf_head_row heads[] = {
+const rf_head_row rf__heads_bert[] = {
     {RF_HEAD_MLM, RF_HEAD_INPUT_ALL, rf__rows_masked, rf__head_masked},
     RF_BERT_POOLED_HEADS,
     RF_BERT_HEADS,
@@ -51,7 +51,7 @@ const rf_family rf__family_bert = {
     .prefix = "bert.",
     .embedding = embedding,
     .layer = rf__rows_bert_layer,
-    .head = heads,
+    .head = rf__heads_bert,
     .spelling = rf__spelling_bert,
     .silent = rf__silent_bert,
     .norm = RF_NORM_LAYER,

@@ -15,13 +15,6 @@ static const rf_family_row embedding[] = {
     {{0}, 0},
 };
 
-static const rf_head_row heads[] = {
-    {RF_HEAD_MLM, RF_HEAD_INPUT_ALL, rf__rows_masked, rf__head_masked},
-    RF_BERT_POOLED_HEADS,
-    RF_BERT_HEADS,
-    {0},
-};
-
 static const rf_class_row classes[] = {
     RF_BERT_CLASSES("Ernie", RF_HEAD_POOLED),
     {RF_HEAD_MLM, "ErnieForCausalLM", true, false},
@@ -61,7 +54,7 @@ const rf_family rf__family_ernie = {
     .prefix = "ernie.",
     .embedding = embedding,
     .layer = rf__rows_bert_layer,
-    .head = heads,
+    .head = rf__heads_bert,
     .spelling = rf__spelling_bert,
     .silent = rf__silent_bert,
     .norm = RF_NORM_LAYER,

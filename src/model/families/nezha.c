@@ -7,13 +7,6 @@
  *     logits     = norm(act(h W_t + b_t)) word^T + b */
 #include "model/layers/bert_layer.h"
 
-static const rf_head_row heads[] = {
-    {RF_HEAD_MLM, RF_HEAD_INPUT_ALL, rf__rows_masked, rf__head_masked},
-    RF_BERT_POOLED_HEADS,
-    RF_BERT_HEADS,
-    {0},
-};
-
 static const rf_class_row classes[] = {
     RF_BERT_CLASSES("Nezha", RF_HEAD_POOLED),
     {RF_HEAD_MLM, "NezhaForPreTraining", false, false},
@@ -44,7 +37,7 @@ const rf_family rf__family_nezha = {
     .prefix = "nezha.",
     .embedding = rf__rows_bert_embedding,
     .layer = rf__rows_bert_layer,
-    .head = heads,
+    .head = rf__heads_bert,
     .spelling = rf__spelling_bert,
     .silent = rf__silent_bert,
     .norm = RF_NORM_LAYER,

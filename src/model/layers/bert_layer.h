@@ -90,6 +90,9 @@ rf_footprint rf__gated_footprint(const rf_config *c, bool bf16);
     {RF_HEAD_POOLED, RF_HEAD_INPUT_FIRST, rf__rows_pooled, rf__head_pooled},        \
     {RF_HEAD_CHOICE, RF_HEAD_INPUT_FIRST, rf__rows_pooled_choice, rf__head_pooled}
 
+/* All heads of BERT, and of families that differ from it before the heads alone. */
+extern const rf_head_row rf__heads_bert[];
+
 /* RoFormer's heads for texts and for choices. */
 #define RF_ROFORMER_HEADS                                                     \
     {RF_HEAD_SEQUENCE, RF_HEAD_INPUT_FIRST, rf__rows_dense, rf__head_dense},        \
