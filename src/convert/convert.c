@@ -52,25 +52,20 @@ void rf_convert_options_init(rf_convert_options *o, size_t size)
 
 /* ---- the source -------------------------------------------------------------------------------------------------- */
 
-static bool names(const char *pattern, const char *name, size_t size)
+static bool names(const char *pattern, const char *name)
 {
     const size_t n = strlen(pattern);
-    if (n && pattern[n - 1] == '*') return size >= n - 1 && !memcmp(name, pattern, n - 1);
-    return size == n && !memcmp(name, pattern, n);
+    return n && pattern[n - 1] == '*' ? !strncmp(name, pattern, n - 1) : !strcmp(name, pattern);
 }
 
 /* Tensors that the caller drops, or that the target library does not have. */
-static bool is_dropped(const struct conversion *c, const char *name, size_t size)
+static bool is_dropped(const struct conversion *c, const char *name)
 {
-    char whole[128];
-    if (size < sizeof whole) {
-        snprintf(whole, sizeof whole, "%.*s", (int)size, name);
-        const char *bare = rf__family_bare(c->params.family, whole);
-        for (const char *const *out = c->params.family->left_out; out && *out; out++)
-            if (!strcmp(*out, bare)) return true;
-    }
+    const char *bare = rf__family_bare(c->params.family, name);
+    for (const char *const *out = c->params.family->left_out; out && *out; out++)
+        if (!strcmp(*out, bare)) return true;
     for (size_t i = 0; i < c->o.drops; i++)
-        if (names(c->o.drop[i], name, size)) return true;
+        if (names(c->o.drop[i], name)) return true;
     return false;
 }
 
@@ -93,7 +88,7 @@ static rf_status check_drops(const struct conversion *c)
         bool found = false;
         for (size_t k = 0; k < rf_weights_count(c->w) && !found; k++) {
             const rf_weight *t = rf_weights_at(c->w, k);
-            if (!names(c->o.drop[i], t->name, strlen(t->name))) continue;
+            if (!names(c->o.drop[i], t->name)) continue;
             found = !is_used(c, t);
             if (!found) needed = t;
         }
@@ -119,26 +114,24 @@ static rf_status list_unused(struct conversion *c)
 {
     const size_t all = rf_weights_count(c->w);
     char left[192] = "";
-    size_t n = 0, count = 0;
+    size_t count = 0;
     bool memory = (c->unused.tensor = rf__calloc(c->ctx, all ? all : 1, sizeof *c->unused.tensor)) != NULL;
     for (size_t i = 0; i < all && memory; i++) {
         const rf_weight *t = rf_weights_at(c->w, i);
-        const size_t size = strlen(t->name);
         const bool zero_point = rf__quantized_owner(c->w, t) && !t->readable;                   /* of zeros alone     */
         const bool used = rf__params_use(&c->params, c->w, c->match, t, &memory) && !rf__unused_whole(c->w, t);
-        if (used || is_dropped(c, t->name, size) || zero_point) continue;
+        if (used || is_dropped(c, t->name) || zero_point) continue;
         if (can_keep(c, t)) {
             c->unused.tensor[c->unused.n++] = t;
             continue;
         }
         count++;
-        if (n + size + 3 < sizeof left)
-            n += (size_t)snprintf(left + n, sizeof left - n, "%s%s", n ? ", " : "", t->name);
+        rf__list_add(left, sizeof left, rf__printable(t->name).text);
     }
     if (!memory) return rf_fail(c->why, RF_ENOMEM, "out of memory: names of tensors");
     if (!count) return RF_OK;
     return rf_fail(c->why, RF_EDATA, "%s: expected only tensors of %s, got %zu others: %s; --drop NAME leaves one out",
-                   rf__weights_name(c->w), c->config.architecture, count, rf__printable(left).text);
+                   rf__weights_name(c->w), c->config.architecture, count, left);
 }
 
 static rf_status read_weights(struct conversion *c)
