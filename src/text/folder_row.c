@@ -162,8 +162,7 @@ rf_status rf__folder_row(rf_tokenizer_folder *f, const rf_tokenizer_row **row)
     if (!f->class) return rf_fail(f->why, RF_EDATA, "%s: tokenizer_class: expected a string, got another value", path);
     f->all |= leaves_all(f->class);
     if (f->all) return row_of_json(f, row);
-    for (const rf_tokenizer_row *const *r = rf__tokenizer_rows; *r; r++)
-        if (names(*r, f->class)) return *row = *r, RF_OK;
+    if (take_class(f->class, row)) return RF_OK;
     const rf_status status = find_in_json(f, row);
     if (!status && !f->fast && rf__spm_folder_has(f)) return *row = rf__tokenizer_row_of("fast_unigram", NULL), RF_OK;
     return status || f->all ? status : unknown_class(f, path);

@@ -9,6 +9,7 @@
 #define _GNU_SOURCE
 #include <string.h>
 
+#include "base/bytes.h"
 #include "piece_model.h"
 #include "subwords.h"
 
@@ -114,12 +115,6 @@ static char *decode(const rf_tokenizer *t, const int32_t id[], size_t n, bool sk
     return out.at;
 }
 
-static bool ends_with(const char *text, const char *end)
-{
-    const size_t n = strlen(text), m = strlen(end);
-    return n >= m && !strcmp(text + n - m, end);
-}
-
 static bool continues(const rf_tokenizer *t, int32_t id)
 {
     (void)t, (void)id;
@@ -131,7 +126,7 @@ static bool joined(const rf_tokenizer *t, const int32_t id[], size_t n, uint8_t 
     (void)scratch;
     for (size_t i = 0; i < n; i++) {
         const char *before = i ? token_of(t, id[i - 1]) : NULL;
-        out[i] = before && !rf_tokenizer_is_special(t, id[i - 1]) && ends_with(before, mark);
+        out[i] = before && !rf_tokenizer_is_special(t, id[i - 1]) && rf__ends_with(before, mark);
     }
     return true;
 }
@@ -226,7 +221,7 @@ static rf_status put_pieces(const reading *r)
     json_object_foreach(r->words, name, id) {
         const size_t n = strlen(name), m = strlen(mark);
         if (!status) status = put_piece_of(r, name, n, ends, strlen(ends), json_integer_value(id));
-        if (!status && n > m && ends_with(name, mark))
+        if (!status && n > m && rf__ends_with(name, mark))
             status = put_piece_of(r, name, n - m, "", 0, json_integer_value(id));
     }
     return status;
