@@ -197,6 +197,11 @@ def _close_parts(parts: List[Optional[int]]) -> None:
     lib.rf_engine_close(engine)
 
 
+def typed_as(of: F) -> Callable[[Callable[..., Any]], F]:
+    """Gives a function the types of another one with the same arguments, overloads included."""
+    return lambda function: cast(F, function)
+
+
 def whole(method: F) -> F:
     """A method of an object with a model, for whose end `close` in another thread waits."""
     @functools.wraps(method)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from . import _abi as abi
 from . import _folder, _settings, _texts, errors, modules, tensors
 from ._lib import Error, byref, check, lib, struct
-from ._model import Floats, Job, Model, Source, floats, integers, whole
+from ._model import Floats, Job, Model, Source, floats, integers, typed_as, whole
 from ._progress import Progress
 from .similarities import matrix, quantized, similarity
 
@@ -346,22 +346,7 @@ class SentenceTransformer:
             prompt_name = "query"
         return self.encode(inputs, prompt_name, prompt, *others, **arguments)
 
-    @overload
-    def encode_document(self, inputs: _texts.Texts, prompt_name: Optional[str] = ..., prompt: Optional[str] = ...,
-           batch_size: int = ..., show_progress_bar: Optional[bool] = ...,
-           output_value: Literal["sentence_embedding"] = ..., precision: Optional[Literal["float32"]] = ...,
-           convert_to_numpy: Literal[True] = ..., convert_to_tensor: Literal[False] = ..., device: Any = ...,
-           normalize_embeddings: bool = ..., truncate_dim: Optional[int] = ..., pool: Any = ...,
-           chunk_size: Optional[int] = ...) -> Floats: ...
-
-    @overload
-    def encode_document(self, inputs: _texts.Texts, *, precision: str, prompt_name: Optional[str] = ..., prompt: Optional[str] = ...,
-           batch_size: int = ..., show_progress_bar: Optional[bool] = ..., normalize_embeddings: bool = ...,
-           truncate_dim: Optional[int] = ...) -> NDArray[Any]: ...
-
-    @overload
-    def encode_document(self, inputs: Optional[_texts.Texts] = ..., *others: Any, **more: Any) -> Any: ...
-
+    @typed_as(encode_query)
     def encode_document(self, inputs: Optional[_texts.Texts] = None, prompt_name: Optional[str] = None,
                         prompt: Optional[str] = None, *others: Any, **arguments: Any) -> Any:
         """`encode` with the first of the prompts "document", "passage" and "corpus" that is not empty, if none is given."""
