@@ -136,7 +136,7 @@ def table():
 
 def words(pattern, chunk, theirs, lib, ours):
     """The code points of a chunk that a pattern without gaps splits otherwise, after a letter, a digit, a full stop and an apostrophe."""
-    text, differ = "".join("a%s 1%s .%s '%s\n" % ((chr(c),) * 4) for c in chunk), set()
+    text = "".join("a%s 1%s .%s '%s\n" % ((chr(c),) * 4) for c in chunk)
     place, at = {}, 0
     for i, c in enumerate(text):
         place[at] = i

@@ -34,7 +34,7 @@ find src -name '*.c' ! -path 'src/kernel/*' ! -path '*/mpi/*' ! -path 'src/serve
 echo "the syntax of every source: no errors"
 
 # Without what reads and writes JSON, which no kernel calls.
-sources=$(find src/base src/kernel -name "*.c" | grep -vE "isa_(sse|avx)|isa_amx\.c|base/(json|files/(folder_keys|model_folder))" | sort)
+sources=$(find src/base src/kernel -name "*.c" | grep -vE "isa_(sse|avx)|isa_amx\.c" | xargs grep -LE 'include ".*(json|folder_keys)\.h"' | sort)
 # shellcheck disable=SC2086
 printf '%s\n' $sources tests/support/t.c |
     xargs -P 2 -I{} sh -c '
