@@ -266,6 +266,11 @@ typedef struct rf_config {
     /* ERNIE: 1: the embeddings have a table of task_type_vocab_size kinds of tasks; every token gets its first row. */
     int use_task_id;
     int64_t task_type_vocab_size;
+    /* The numbers of embed_positions in the weights, by rows: sines, then cosines, as wide as a head (rotary) or as the
+       embeddings (sinusoidal_halves). Set if they are not those of rope_theta or sinusoidal_base: rounded or trained by
+       transformers, which uses them. Not written to config.json. NULL and 0: positions are computed. */
+    const float *position_table;
+    int64_t position_table_size;                     /* numbers, all rows */
 } rf_config;
 
 /* Sets the defaults of transformers' RoFormerConfig. */

@@ -146,6 +146,11 @@ static rf_status read_weights(struct conversion *c)
     if (status) return status;
     while (!c->head && c->params.n && c->params.p[c->params.n - 1].head) c->params.n--; /* an encoder without a head */
     if ((status = list_unused(c))) return status;
+    for (size_t i = 0; i < rf_weights_count(c->w) && !status; i++) {
+        const rf_weight *t = rf_weights_at(c->w, i);
+        if (!is_dropped(c, t->name)) status = rf__position_table_read(&c->params, c->w, t, c->why);
+    }
+    if (status) return status;
     c->slab = rf__calloc(c->ctx, c->params.total, sizeof *c->slab);
     if (!c->slab)
         return rf_fail(c->why, RF_ENOMEM, "out of memory: %.0f MB of weights", (double)c->params.total * 4e-6);
@@ -198,7 +203,7 @@ static void report_rest(const struct conversion *c, const rf_weight *t, size_t i
 {
     char name[sizeof c->params.p->name + 8];
     const bool scale = i < c->params.n && c->scale && c->scale[i] && t == rf__quantized_scale(c->w, c->match[i]);
-    bool kept = false;
+    bool kept = rf__position_table_written(&c->params, t->name);
     for (size_t k = 0; k < c->unused.written; k++) kept |= !strcmp(c->unused.out[k].name, t->name);
     if (scale) snprintf(name, sizeof name, "%s_scale", c->params.p[i].name);
     c->o.report(c->o.user, t, scale ? name : kept ? t->name : NULL);
@@ -246,6 +251,11 @@ static rf_status read_back(const struct conversion *c, const char *path)
                                  path, p->name, k);
         rf__free(c->ctx, x);
     }
+    rf_params tables = c->params;
+    if (!status) status = rf__position_tables(&tables, w, c->why);
+    for (int s = 0; s < tables.stacks && !status; s++)              /* the context keeps equal numbers once           */
+        if (tables.stack[s].config.position_table != c->params.stack[s].config.position_table)
+            status = rf_fail(c->why, RF_EDATA, "%s: expected the position table as it was written, got another", path);
     if (!status) status = rf__unused_read_back(c->ctx, w, &c->unused, path, c->why);
     rf_weights_close(w);
     return status;

@@ -247,9 +247,11 @@ static rf_status load(rf_model *m, const char *folder, rf_error *why)
     struct source from = {.file = m->file, .match = rf__calloc(m->ctx, m->params.n, sizeof *from.match)};
     if (!from.match) return out_of_memory(why, m->params.n * sizeof *from.match);
     status = rf__params_match(&m->params, m->file, from.match, &m->has_head, why);
+    if (!status) status = rf__position_tables(&m->params, m->file, why);
     m->config.rope_frequency = m->params.config.rope_frequency;
     m->config.rope_frequencies = m->params.config.rope_frequencies;
-    if (!status) status = rf__position_tables(&m->params, m->file, why);
+    m->config.position_table = m->params.config.position_table;
+    m->config.position_table_size = m->params.config.position_table_size;
     if (!status && !(m->ignored = rf__params_ignored(&m->params, m->file, from.match)))
         status = out_of_memory(why, 0);
     if (!status) status = gather(m, &from, why);

@@ -121,6 +121,12 @@ double rf__rope_theta(const rf_config *c, double base, int64_t r, int64_t length
 double rf__rope_gain(const rf_config *c);                    /* transformers' attention_factor, for cosines and sines */
 bool rf__rope_by_length(const rf_config *c);
 
+/* What limits positions (rf__positions_below) if the weights have a position table. */
+#define RF_POSITION_TABLE_ROWS "rows of embed_positions in the weights, which `roformer convert --drop` can leave out"
+
+/* Plane i at position m by the position table that the weights have; false: it has no such row, or there is none. */
+bool rf__rope_stored(const rf_config *c, int64_t m, int64_t i, double *angle, double *gain);
+
 /* ---- tables that an encoder keeps -------------------------------------------------------------------------------- */
 
 rf_status rf__positions_new(const rf_ctx *ctx, const rf_config *c, rf_positions **out, rf_error *why);

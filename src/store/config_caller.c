@@ -31,12 +31,20 @@ static bool keep_types(const rf_ctx *ctx, rf_config *c)
     return !n || c->attention_type_per_layer;
 }
 
+static bool keep_table(const rf_ctx *ctx, rf_config *c)
+{
+    const size_t n = c->position_table_size > 0 ? (size_t)c->position_table_size : 0;
+    c->position_table = n ? rf__ctx_keep(ctx, c->position_table, n * sizeof *c->position_table) : NULL;
+    return !n || c->position_table;
+}
+
 rf_status rf__config_keep(const rf_ctx *ctx, rf_config *c, rf_error *why)
 {
     rf_rope_scaling *s = &c->rope_scaling;
     if (keep(ctx, &s->short_factor, s->shorts) && keep(ctx, &s->long_factor, s->longs) &&
         keep(ctx, &c->rope_theta_per_layer, c->rope_thetas) &&
-        keep(ctx, &c->rope_frequency, c->rope_frequencies) && keep_types(ctx, c))
+        keep(ctx, &c->rope_frequency, c->rope_frequencies) && keep_types(ctx, c) &&
+        keep_table(ctx, c))
         return RF_OK;
     return rf_fail(why, RF_ENOMEM, "out of memory: the lists of a config");
 }

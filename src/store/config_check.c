@@ -36,6 +36,7 @@ rf_status rf__config_check_arrays(const rf_config *c, const char *name, rf_error
     } lists[] = {
         {"rope_theta_per_layer", c->rope_thetas, RF_ROPE_LAYERS, c->rope_theta_per_layer},
         {"rope_frequency", c->rope_frequencies, 32768, c->rope_frequency},
+        {"position_table", c->position_table_size, (int64_t)1 << 34, c->position_table},
         {"short_factor", s->shorts, RF_ROPE_LIST, s->short_factor},
         {"long_factor", s->longs, RF_ROPE_LIST, s->long_factor},
         {"mrope_section", s->sections, RF_ROPE_SECTIONS, s->mrope_section},

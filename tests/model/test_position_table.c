@@ -1,10 +1,11 @@
 /* test_position_table.c — mirrors src/model/params/position_table.c: tables that transformers stores with the weights
- * (tests/golden/models, rounded in some) agree with the computed ones; a model with another table, which transformers
- * would use, is refused, and the table is listed. */
+ * (tests/golden/models) are the computed ones, or rounded or trained numbers, which are used and written again; a model
+ * whose config.json defines another table is refused, and the table is listed. */
 #include <math.h>
 
 #include "model/params/params.h"
 #include "roformer/inspect/folder.h"
+#include "roformer/model.h"
 #include "roformer/inspect/positions.h"
 #include "t.h"
 
@@ -39,7 +40,7 @@ static void without(rf_config *c) { strcpy(c->position_embedding_type, "none"); 
 static void tables_of_transformers_are_those_computed(void **state)
 {
     (void)state;
-    static const char *const folder[] = {"plain", "f16", "bf16", "beyond", "long"};
+    static const char *const folder[] = {"plain", "f16", "bf16", "beyond", "long", "trained"};
     rf_ctx *ctx = t_ctx(1, NULL);
     for (size_t i = 0; i < RF_COUNT(folder); i++) assert_false(listed(ctx, folder[i], NULL));
     for (size_t i = 0; i < RF_COUNT(folder); i++) assert_true(listed(ctx, folder[i], another_base));
@@ -87,8 +88,75 @@ static void another_table_is_refused(void **state)
     t_free_all();
 }
 
-/* 24 positions as in MarianSinusoidalPositionalEmbedding, with `off` added to one number: is it recognized? */
-static bool same_of_marian(rf_ctx *ctx, float off)
+/* Whether the table of a golden folder, and of what is written from it, is used; transformers' answers for these folders
+ * are in test_golden.c. */
+static void stored_numbers_are_used_and_written(void **state)
+{
+    (void)state;
+    static const char *const folder[] = {"plain", "f16", "bf16", "trained"};
+    rf_ctx *ctx = t_ctx(1, NULL);
+    for (size_t i = 0; i < RF_COUNT(folder); i++) {
+        char path[256];
+        rf_config c;
+        rf_params p;
+        rf_weights *w, *back;
+        rf_error why = {0};
+        snprintf(path, sizeof path, "tests/golden/models/%s", folder[i]);
+        if (rf_config_read(ctx, path, &c, &why) || rf_weights_open(ctx, path, &w, &why) ||
+            rf__params_new(ctx, &c, &p, &why))
+            fail_msg("%s", why.text);
+        float *slab = t_floats((int64_t)p.total);
+        snprintf(path, sizeof path, "%s/model.safetensors", t_folder());
+        if (rf__params_load(&p, w, slab, NULL, NULL, &why) || rf__params_save(&p, slab, RF_BF16, path, &why) ||
+            rf_weights_open(ctx, path, &back, &why))
+            fail_msg("%s", why.text);
+        const rf_weight *t = rf_weights_find(w, table);
+        const float *used = p.config.position_table;
+        float *stored = t_floats((int64_t)t->count);
+        if (rf_weights_read(w, t, stored, 1, &why)) fail_msg("%s", why.text);
+        assert_int_equal(p.config.position_table_size, i ? (int64_t)t->count : 0);
+        assert_int_equal(used != NULL, i > 0);
+        if (used) assert_memory_equal(used, stored, t->count * sizeof *stored);
+        assert_int_equal(rf_weights_find(back, table) != NULL, i > 0);
+        if (rf__position_tables(&p, back, &why)) fail_msg("%s", why.text);
+        assert_ptr_equal(p.config.position_table, used);
+        rf__params_free(&p);
+        rf_weights_close(back);
+        rf_weights_close(w);
+    }
+    rf_ctx_free(ctx);
+    t_free_all();
+}
+
+/* Where the table ends, so do the positions. */
+static void positions_end_with_the_table(void **state)
+{
+    (void)state;
+    rf_ctx *ctx = t_ctx(1, NULL);
+    rf_model *m;
+    rf_session *session;
+    rf_error why = {0};
+    if (rf_model_open(ctx, "tests/golden/models/trained", &m, &why) || rf_session_open(m, &session, &why))
+        fail_msg("%s", why.text);
+    for (int32_t T = 32; T <= 33; T++) {
+        int32_t id[33];
+        const float *h;
+        for (int i = 0; i < 33; i++) id[i] = 5 + i;
+        const rf_batch b = {.N = T, .B = 1, .id = id, .start = (int32_t[]){0, T}};
+        const rf_status status = rf_session_hidden(session, &b, &h, &why);
+        assert_int_equal(status, T > 32 ? RF_ERANGE : RF_OK);
+    }
+    t_failed(&why, RF_ERANGE, "position of token 32: expected at least 0 and less than 32 (rows of embed_positions in "
+             "the weights, which `roformer convert --drop` can leave out), got 32");
+    rf_session_close(session);
+    rf_model_close(m);
+    rf_ctx_free(ctx);
+    t_free_all();
+}
+
+/* 24 positions as in MarianSinusoidalPositionalEmbedding, with `off` added to one number: the first number that is used
+ * of the row; computed positions give 2. */
+static float first_of_marian(rf_ctx *ctx, float off)
 {
     enum { ROWS = 24 };
     char path[4096];
@@ -96,7 +164,6 @@ static bool same_of_marian(rf_ctx *ctx, float off)
     rf_params p;
     rf_weights *w;
     rf_error why = {0};
-    bool same;
     if (rf_config_read(ctx, "tests/golden/marian/trained/config.json", &c, &why) || rf__params_new(ctx, &c, &p, &why))
         fail_msg("%s", why.text);
     const int64_t D = c.hidden_size;
@@ -110,21 +177,22 @@ static bool same_of_marian(rf_ctx *ctx, float off)
     const rf_weight_out out = {.name = "model.encoder.embed_positions.weight", .rank = 2, .dim = {ROWS, D}, .data = x};
     snprintf(path, sizeof path, "%s/x.safetensors", t_folder());
     if (rf_weights_write(ctx, path, &out, 1, NULL, &why) || rf_weights_open(ctx, path, &w, &why) ||
-        rf__position_table(&p, w, rf_weights_at(w, 0), &same, &why))
+        rf__position_tables(&p, w, &why))
         fail_msg("%s", why.text);
+    const rf_config *source = &p.stack[0].config;
+    const float used = source->position_table ? source->position_table[5 * D + 3] - x[5 * D + 3] : 2;
+    assert_null(p.stack[1].config.position_table);
     rf_weights_close(w);
     rf__params_free(&p);
-    return same;
+    return used;
 }
 
 static void so_are_those_of_marian(void **state)
 {
     (void)state;
     rf_ctx *ctx = t_ctx(1, NULL);
-    assert_true(same_of_marian(ctx, 0));
-    assert_true(same_of_marian(ctx, 0.004f));                       /* what bf16 rounds                              */
-    assert_false(same_of_marian(ctx, 0.1f));
-    assert_false(same_of_marian(ctx, -0.1f));
+    static const float off[] = {0, 1e-7f, 0.004f, 0.1f, -0.1f};
+    for (size_t i = 0; i < RF_COUNT(off); i++) t_near(first_of_marian(ctx, off[i]), i < 2 ? 2 : 0, 0);
     rf_ctx_free(ctx);
     t_free_all();
 }
@@ -175,6 +243,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tables_of_transformers_are_those_computed),
         cmocka_unit_test(another_table_is_refused),
+        cmocka_unit_test(stored_numbers_are_used_and_written),
+        cmocka_unit_test(positions_end_with_the_table),
         cmocka_unit_test(so_are_those_of_marian),
         cmocka_unit_test(frequencies_are_those_of_the_file),
     };

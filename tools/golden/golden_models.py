@@ -48,6 +48,9 @@ MODELS = {
     "causal_value": (dict(vocab_size=55, hidden_size=24, num_hidden_layers=2, num_attention_heads=2, intermediate_size=40,
                           hidden_act="relu", max_position_embeddings=64, is_decoder=True, rotary_value=True,
                           tie_word_embeddings=False), {}, [1, 64], [30, 5]),
+    # Its table of positions was trained, as transformers 5 does.
+    "trained": (dict(vocab_size=51, hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32,
+                     hidden_act="gelu", max_position_embeddings=32), dict(trained=0.1), [1, 20, 32], [7, 2]),
 }
 
 
@@ -76,12 +79,15 @@ def main():
             continue
         generator = golden.seeded(seed)
         model = make(config, generator)
-        dtype = saving.get("dtype")
+        dtype, trained = saving.get("dtype"), saving.get("trained")
+        if trained:
+            table = model.get_parameter("roformer.encoder.embed_positions.weight").data
+            table += trained * torch.randn(table.shape, generator=generator)
         if dtype:
             model.to(dtype)
-        golden.save(model, folder, **{k: v for k, v in saving.items() if k != "dtype"})
-        model.float()                                # from rounded weights on, in float32
-        worst = golden.write_cases(folder, with_longer_table(model, config), singles, batch, generator, seed, full=max(batch) <= 12)
+        golden.save(model, folder, **{k: v for k, v in saving.items() if k not in ("dtype", "trained")})
+        model.float()                                # from rounded weights and positions on, in float32
+        worst = golden.write_cases(folder, model if dtype or trained else with_longer_table(model, config), singles, batch, generator, seed, full=max(batch) <= 12)
         golden.finish(folder, worst)
     print(sum(f.stat().st_size for f in ROOT.rglob("*") if f.is_file()), "bytes in all")
 

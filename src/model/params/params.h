@@ -87,11 +87,16 @@ bool rf__params_use(const rf_params *p, const rf_weights *w, const rf_weight *co
  * head uses it (tied.c). */
 rf_status rf__params_tied(const rf_params *p, const rf_weights *w, const rf_weight *const *match, rf_error *why);
 
-/* Whether a tensor is the position table that the configuration defines, or is no such table (position_table.c). */
-rf_status rf__position_table(const rf_params *p, const rf_weights *w, const rf_weight *t, bool *same, rf_error *why);
+/* Whether a tensor is a position table that the configuration allows, or is no such table (position_table.c). */
+rf_status rf__position_table(const rf_params *p, const rf_weights *w, const rf_weight *t, bool *known, rf_error *why);
 
-/* RF_EDATA: a position table of the file is another one. */
-rf_status rf__position_tables(const rf_params *p, const rf_weights *w, rf_error *why);
+/* Puts position tables of the file, or one of them, whose numbers are not the formula's into the configs of p. RF_EDATA:
+ * one contradicts the configuration. */
+rf_status rf__position_tables(rf_params *p, const rf_weights *w, rf_error *why);
+rf_status rf__position_table_read(rf_params *p, const rf_weights *w, const rf_weight *t, rf_error *why);
+
+/* Whether a tensor is a position table that the configs of p have, which is written with the parameters. */
+bool rf__position_table_written(const rf_params *p, const char *name);
 
 /* Frequencies that files contain besides their parameters, if they are not those of rope_theta, are put into the
  * configs of p (position_table.c). */

@@ -41,7 +41,7 @@ typedef struct writing {
     rf_weight_out *out;
     size_t *owner;                      /* [n] the parameter of each of them                                          */
     float *frequency;                   /* those of the config; NULL: none                                            */
-    char inv_freq[64];                  /* the name of their tensor                                                   */
+    char inv_freq[64], table[RF_STACKS][64]; /* the names of their tensor and of position tables                      */
     float *copy;
 } writing;
 
@@ -60,14 +60,36 @@ static const float *in_file_order(void *user, size_t i, rf_error *why)
     return rf__param_reorder(w->params, p, w->copy, row, true, why) ? NULL : w->copy;
 }
 
+/* The name of a tensor that stands beside the parameters, with their prefix. */
+static void name_beside(const rf_params *p, const char *bare_name, char out[64])
+{
+    const char *word = p->p[p->word].name, *bare = rf__family_bare(p->family, word);
+    snprintf(out, 64, "%.*s%s", (int)(bare - word), word, bare_name);
+}
+
+/* The position tables that were read with the parameters (position_table.c). */
+static size_t list_tables(writing *w, size_t n)
+{
+    static const char *const name[] = {"encoder.embed_positions.weight", "decoder.embed_positions.weight"};
+    for (int s = 0; s < w->params->stacks; s++) {
+        const rf_config *c = &w->params->stack[s].config;
+        const bool rotary = !strcmp(c->position_embedding_type, "rotary");
+        const int64_t width = rotary ? rf_config_head_width(c) : c->embedding_size;
+        if (!c->position_table_size) continue;
+        name_beside(w->params, name[s], w->table[s]);
+        w->out[n++] = (rf_weight_out){.name = w->table[s], .type = RF_F32, .rank = 2,
+                                      .dim = {c->position_table_size / width, width}, .data = c->position_table};
+    }
+    return n;
+}
+
 /* The frequencies that were read with the parameters (position_table.c). */
 static size_t list_frequencies(writing *w, size_t n)
 {
     const rf_config *c = &w->params->config;
     if (!w->frequency) return n;
     for (int64_t i = 0; i < c->rope_frequencies; i++) w->frequency[i] = (float)c->rope_frequency[i];
-    const char *word = w->params->p[w->params->word].name, *bare = rf__family_bare(w->params->family, word);
-    snprintf(w->inv_freq, sizeof w->inv_freq, "%.*srotary_embeddings.inv_freq", (int)(bare - word), word);
+    name_beside(w->params, "rotary_embeddings.inv_freq", w->inv_freq);
     w->out[n] = (rf_weight_out){.name = w->inv_freq, .type = RF_F32, .rank = 1, .dim = {c->rope_frequencies},
                                 .data = w->frequency};
     return n + 1;
@@ -94,14 +116,14 @@ static size_t list(writing *w, rf_type type, scale_name *name)
         w->out[n] = w->out[i];
         w->out[n++].name = second;
     }
-    return list_frequencies(w, n);
+    return list_frequencies(w, list_tables(w, n));
 }
 
 static rf_status write_all(const rf_params *params, const float *slab, float *const *scale, rf_type type,
                            const rf_weight_out *more, size_t extra, const char *path, int *fd, rf_error *why)
 {
     const rf_ctx *ctx = params->ctx;
-    const size_t most = 3 * params->n + 1 + extra, frequencies = (size_t)params->config.rope_frequencies;
+    const size_t most = 3 * params->n + 1 + RF_STACKS + extra, frequencies = (size_t)params->config.rope_frequencies;
     writing w = {.params = params, .slab = slab, .scale = scale, .out = rf__calloc(ctx, most, sizeof *w.out),
                  .owner = rf__calloc(ctx, most, sizeof *w.owner),
                  .frequency = frequencies ? rf__alloc(ctx, frequencies * sizeof *w.frequency) : NULL};

@@ -3,8 +3,9 @@
  *     table(m, i) = sin(m base^(-2i/D)),   table(m, D/2 + i) = cos(m base^(-2i/D)),   0 <= i < D/2
  *
  * as RoFormerSinusoidalPositionalEmbedding and similar classes of transformers fill it. transformers uses the numbers
- * of the file; here, angles are computed from config.json, for any length. A table that differs from this formula by
- * more than the rounding of half types contradicts config.json, and the model is refused.
+ * of the file. If they are the formula's, angles are computed from config.json, for any length. Numbers that were
+ * rounded to a half type or trained (transformers 5 trains a RoFormer's) are used, for the positions that the table has.
+ * A table that contradicts config.json is refused: it is far from the formula with another base than that of the class.
  *
  *     inv_freq(i) = base^(-2i/D)
  *
@@ -14,36 +15,43 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "model/family.h"
 #include "model/params/params.h"
 #include "roformer/inspect/files.h"
 #include "store/store.h"
 
-/* The rounding of bf16 (2^-9) and the error of angles in f32 at position 10^5 (0.006) are below this, another base far
- * above. */
-static const double FAR = 1.0 / 64;
+/* Numbers closer than this to the formula's are the same in f32; the rounding of bf16 (2^-9) and the error of angles in
+ * f32 at position 10^5 (0.006) are below FAR, another base far above. */
+static const double NEAR = 1e-6, FAR = 1.0 / 64;
+static const double CLASS_BASE = 10000;         /* in transformers' classes, which have no key for it                 */
 
 /* The table that the configuration defines: its base and width. base 0: it defines none. */
 struct formula { double base; int64_t width; };
 
+enum relation { IS_FORMULA, IS_STORED, IS_OTHER };
+
+static int stack_of(const rf_params *p, const char *name) { return strstr(name, "decoder.") ? p->stacks - 1 : 0; }
+
 static struct formula formula_of(const rf_params *p, const rf_weight *t)
 {
     rf_config c;
-    rf__config_stack(&p->config, strstr(t->name, "decoder.") ? p->stacks - 1 : 0, &c);
+    rf__config_stack(&p->config, stack_of(p, t->name), &c);
     if (!strcmp(c.position_embedding_type, "sinusoidal_halves"))
         return (struct formula){c.sinusoidal_base, c.hidden_size};
-    const bool plain = c.rope_scaling.rope_type == RF_ROPE_DEFAULT && !c.rope_thetas && c.partial_rotary_factor == 1;
+    const bool plain = c.rope_scaling.rope_type == RF_ROPE_DEFAULT && !c.rope_thetas && c.partial_rotary_factor == 1 &&
+                       !rf__config_linear_attention(&c, 0);
     const bool rotary = plain && !strcmp(c.position_embedding_type, "rotary");
     return (struct formula){rotary ? c.rope_theta : 0, rf_config_head_width(&c)};
 }
 
-static bool is_formula(const float *table, int64_t rows, int64_t D, double base)
+static bool is_formula(const float *table, int64_t rows, int64_t D, double base, double most)
 {
     for (int64_t i = 0; i < D / 2; i++) {
         const double step = pow(base, -2 * (double)i / (double)D);
         for (int64_t m = 0; m < rows; m++) {
             const double s = (double)table[m * D + i], c = (double)table[m * D + D / 2 + i], angle = (double)m * step;
-            if (!(fabs(s - sin(angle)) <= FAR && fabs(c - cos(angle)) <= FAR)) return false;
+            if (!(fabs(s - sin(angle)) <= most && fabs(c - cos(angle)) <= most)) return false;
         }
     }
     return true;
@@ -57,36 +65,53 @@ static double base_of_table(const float *table, int64_t rows, int64_t D)
     if (!(last > 0 && last < 1)) return 0;
     const double fit = pow(asin(last), -(double)D / (double)(D - 2)), unit = pow(10, floor(log10(fit)) - 1);
     const double base = round(fit / unit) * unit;
-    return isfinite(base) && is_formula(table, rows, D, base) ? base : 0;
+    return isfinite(base) && is_formula(table, rows, D, base, FAR) ? base : 0;
 }
 
-static bool is_table(const rf_weight *t)
+static bool is_table(const char *name) { return rf__ends_with(name, "embed_positions.weight"); }
+
+bool rf__position_table_written(const rf_params *p, const char *name)
 {
-    static const char name[] = "embed_positions.weight";
-    const size_t n = strlen(t->name), m = sizeof name - 1;
-    return n >= m && !strcmp(t->name + n - m, name);
+    return is_table(name) && p->stack[stack_of(p, name)].config.position_table_size;
 }
 
-/* *base (or NULL): that of another table, or 0. */
-static rf_status compare(const rf_params *p, const rf_weights *w, const rf_weight *t, bool *same, double *base,
-                         rf_error *why)
+static enum relation relation_of(const float *table, const rf_weight *t, struct formula f)
 {
-    const struct formula f = formula_of(p, t);
-    *same = !is_table(t);
+    const int64_t rows = t->dim[0], D = t->dim[1];
+    if (!(f.base > 0) || D != f.width) return IS_OTHER;
+    if (is_formula(table, rows, D, f.base, NEAR)) return IS_FORMULA;
+    const bool of_class = fabs(f.base - CLASS_BASE) < NEAR && base_of_table(table, rows, D) == 0;
+    for (size_t i = 0; i < t->count; i++)
+        if (!isfinite(table[i])) return IS_OTHER;
+    return of_class || is_formula(table, rows, D, f.base, FAR) ? IS_STORED : IS_OTHER;
+}
+
+/* *base (or NULL): that of a table that IS_OTHER, or 0. *kept (or NULL): the numbers of one that IS_STORED, which the
+ * context keeps. */
+static rf_status compare(const rf_params *p, const rf_weights *w, const rf_weight *t, enum relation *is, double *base,
+                         const float **kept, rf_error *why)
+{
+    *is = IS_FORMULA;
     if (base) *base = 0;
-    if (*same || !t->readable || t->rank != 2 || t->dim[1] % 2) return RF_OK;
+    if (!is_table(t->name)) return RF_OK;
+    if (!t->readable || t->rank != 2 || t->dim[1] % 2) return *is = IS_OTHER, RF_OK;
     float *table = rf__alloc(p->ctx, t->count * sizeof *table);
     if (!table) return rf_fail(why, RF_ENOMEM, "out of memory: %s", t->name);
-    const rf_status status = rf_weights_read(w, t, table, 0, why);
-    if (!status) *same = f.base > 0 && t->dim[1] == f.width && is_formula(table, t->dim[0], f.width, f.base);
-    if (!status && !*same && base) *base = base_of_table(table, t->dim[0], t->dim[1]);
+    rf_status status = rf_weights_read(w, t, table, 0, why);
+    if (!status) *is = relation_of(table, t, formula_of(p, t));
+    if (!status && *is == IS_OTHER && base) *base = base_of_table(table, t->dim[0], t->dim[1]);
+    if (!status && *is == IS_STORED && kept && !(*kept = rf__ctx_keep(p->ctx, table, t->count * sizeof *table)))
+        status = rf_fail(why, RF_ENOMEM, "out of memory: %s", t->name);
     rf__free(p->ctx, table);
     return status;
 }
 
-rf_status rf__position_table(const rf_params *p, const rf_weights *w, const rf_weight *t, bool *same, rf_error *why)
+rf_status rf__position_table(const rf_params *p, const rf_weights *w, const rf_weight *t, bool *known, rf_error *why)
 {
-    return compare(p, w, t, same, NULL, why);
+    enum relation is;
+    const rf_status status = compare(p, w, t, &is, NULL, NULL, why);
+    *known = !status && is != IS_OTHER;
+    return status;
 }
 
 static rf_status differs(const rf_weights *w, const rf_weight *t, double base, rf_error *why)
@@ -100,27 +125,40 @@ static rf_status differs(const rf_weights *w, const rf_weight *t, double base, r
                    rf__printable(t->name).text);
 }
 
-rf_status rf__position_tables(const rf_params *p, const rf_weights *w, rf_error *why)
+/* n 0: the stack's positions are computed. */
+static void set_table(rf_params *p, int stack, const float *table, size_t n)
+{
+    rf_config *const to[] = {&p->stack[stack].config, &p->config};
+    for (size_t i = 0; i < (p->stacks == 1 ? 2 : 1); i++) {
+        to[i]->position_table = table;
+        to[i]->position_table_size = (int64_t)n;
+    }
+}
+
+rf_status rf__position_table_read(rf_params *p, const rf_weights *w, const rf_weight *t, rf_error *why)
+{
+    enum relation is = IS_FORMULA;
+    double base = 0;
+    const float *kept = NULL;
+    if (!rf__silent_find(p->family, t->name)) return RF_OK;
+    const rf_status status = compare(p, w, t, &is, &base, &kept, why);
+    if (!status && is == IS_OTHER) return differs(w, t, base, why);
+    if (!status && is == IS_STORED) set_table(p, stack_of(p, t->name), kept, t->count);
+    return status;
+}
+
+rf_status rf__position_tables(rf_params *p, const rf_weights *w, rf_error *why)
 {
     rf_status status = RF_OK;
-    for (size_t i = 0; i < rf_weights_count(w) && !status; i++) {
-        const rf_weight *t = rf_weights_at(w, i);
-        bool same = true;
-        double base = 0;
-        if (rf__silent_find(p->family, t->name)) status = compare(p, w, t, &same, &base, why);
-        if (!status && !same) status = differs(w, t, base, why);
-    }
+    for (int i = 0; i < p->stacks; i++) set_table(p, i, NULL, 0);
+    for (size_t i = 0; i < rf_weights_count(w) && !status; i++)
+        status = rf__position_table_read(p, w, rf_weights_at(w, i), why);
     return status;
 }
 
 /* ---- frequencies ------------------------------------------------------------------------------------------------- */
 
-static bool is_frequencies(const char *name)
-{
-    static const char end[] = "rotary_embeddings.inv_freq";
-    const size_t n = strlen(name), m = sizeof end - 1;
-    return n >= m && !strcmp(name + n - m, end);
-}
+static bool is_frequencies(const char *name) { return rf__ends_with(name, "rotary_embeddings.inv_freq"); }
 
 /* Numbers closer than this to those of rope_theta are the same in f32, whose steps are 1.2e-7, by a few roundings. */
 static const double SAME = 2e-6;

@@ -117,6 +117,16 @@ double rf__rope_theta(const rf_config *c, double base, int64_t r, int64_t length
     return theta;
 }
 
+bool rf__rope_stored(const rf_config *c, int64_t m, int64_t i, double *angle, double *gain)
+{
+    const int64_t r = rf_rope_width(c), rows = c->position_table_size / r;
+    if (m < 0 || m >= rows) return false;
+    const double sine = (double)c->position_table[m * r + i], cosine = (double)c->position_table[m * r + r / 2 + i];
+    *angle = atan2(sine, cosine);
+    *gain = hypot(sine, cosine);
+    return true;
+}
+
 double rf_rope_base(const rf_config *c, int64_t layer)
 {
     if (!c) return 0;
@@ -137,6 +147,7 @@ struct scaled { const rf_config *c; int64_t layer, length; double gain; const in
 static void scaled_angle(const void *what, int64_t row, int64_t i, double *angle, double *gain)
 {
     const struct scaled *s = what;
+    if (rf__rope_stored(s->c, s->position[row], i, angle, gain)) return;
     *angle = (double)s->position[row] * rf_rope_frequency(s->c, s->layer, s->length, i);
     *gain = s->gain;
 }

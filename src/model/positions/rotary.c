@@ -48,8 +48,10 @@ static void angle(const void *what, int64_t position, int64_t length, int64_t i,
     const double theta = p->theta   ? p->theta[i]
                          : p->axial ? rf__rope_theta(p->c, p->base, half, length, i % (half / 2))
                                     : rf__rope_theta(p->c, p->base, p->r, length, i);
-    *out = coordinate(p, position, i) * theta;
-    *gain = p->gain;
+    if (!rf__rope_stored(p->c, position, i, out, gain)) {
+        *out = coordinate(p, position, i) * theta;
+        *gain = p->gain;
+    }
     if (!p->logn) return;
     const int64_t given = p->c->rope_scaling.original_max_position_embeddings;
     const double L0 = (double)(given ? given : p->c->max_position_embeddings);
@@ -95,6 +97,8 @@ static rf_status angles_of(rf_graph *g, rf_layer_context *at, rf_attention_spec 
     p.gain = rf__rope_gain(c);
     const int64_t end = c->rope_scaling.final_length;
     if (end && !rf__positions_below(g, at, end, "final_length of rope_scaling")) return RF_OK;
+    const int64_t rows = c->position_table_size / p.r;
+    if (rows && !rf__positions_below(g, at, rows, RF_POSITION_TABLE_ROWS)) return RF_OK;
     const rf_rope *rope = NULL;
     const int32_t *row = NULL;
     rf_status status = table(g, at, at->features ? 2 : 1, p, &rope, &row, why);

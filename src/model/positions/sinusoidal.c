@@ -9,6 +9,7 @@
 #include "model/position.h"
 
 #include <math.h>
+#include <string.h>
 
 double rf__sinusoidal_frequency(const rf_config *c, int64_t t, int64_t width)
 {
@@ -25,6 +26,10 @@ void rf__sinusoidal_row(const rf_config *c, int64_t m, float *row, int64_t E)
 
 static void halves(const rf_config *c, int64_t m, float *row, int64_t E)
 {
+    if (m < c->position_table_size / E) {
+        memcpy(row, c->position_table + m * E, (size_t)E * sizeof *row);
+        return;
+    }
     for (int64_t t = 0; t < E / 2; t++) {
         const double angle = (double)m * rf__sinusoidal_frequency(c, t, E);
         row[t] = (float)sin(angle);
@@ -44,6 +49,8 @@ static rf_tensor *add_interleaved(rf_graph *g, const rf_layer_context *at, rf_te
 }
 static rf_tensor *add_halves(rf_graph *g, const rf_layer_context *at, rf_tensor *words)
 {
+    const int64_t rows = at->config->position_table_size / at->config->embedding_size;
+    if (rows && !rf__positions_below(g, at, rows, RF_POSITION_TABLE_ROWS)) return &g->nil.t;
     return add(g, at, words, halves);
 }
 

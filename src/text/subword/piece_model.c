@@ -235,7 +235,7 @@ static size_t part_end(const char *word, size_t at, size_t size)
     const size_t one = sizeof RF__BLANK - 1;
     while (size - at >= one && !memcmp(word + at, RF__BLANK, one)) at += one;
     while (at < size) {
-        const char *p = memchr(word + at, RF__BLANK[0], size - at);
+        const char *p = memchr(word + at, (unsigned char)RF__BLANK[0], size - at);
         if (!p) break;
         at = (size_t)(p - word);
         if (size - at >= one && !memcmp(p, RF__BLANK, one)) return at;
