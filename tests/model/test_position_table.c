@@ -88,8 +88,8 @@ static void another_table_is_refused(void **state)
     t_free_all();
 }
 
-/* Whether the table of a golden folder, and of what is written from it, is used; transformers' answers for these folders
- * are in test_golden.c. */
+/* Whether the table of a golden folder, and of what is written from it, is used; transformers' answers for these
+ * folders are in test_golden.c. */
 static void stored_numbers_are_used_and_written(void **state)
 {
     (void)state;

@@ -64,6 +64,7 @@ void cli_commands_page(FILE *to)
           "lists the options of training.\n\n"
           "| command | |\n|---|---|\n", to);
     for (int i = 0; cli_commands[i]; i++) {
+        if (!i || strcmp(cli_headings[i], cli_headings[i - 1])) fprintf(to, "| **%s** | |\n", cli_headings[i]);
         fprintf(to, "| [`roformer %s`](#%s) | ", cli_commands[i]->name, cli_commands[i]->name);
         put_text(to, cli_commands[i]->summary, strlen(cli_commands[i]->summary));
         fputs(" |\n", to);

@@ -117,11 +117,12 @@ static int put_head(FILE *to, const char *head, int width)
     return at;
 }
 
-static void list_options(FILE *to, const cli_command *c, const cli_option *o)
+/* The options under a heading ("" for the command's own). */
+static void list_options(FILE *to, const cli_command *c, const cli_option *o, const char *heading)
 {
     char head[512], notes[512];
     for (; o->kind; o++) {
-        if (o->kind == CLI_OPERANDS) continue;
+        if (o->kind == CLI_OPERANDS || strcmp(cli_option_heading(c, o), heading)) continue;
         option_head(o, head, sizeof head);
         const int n = put_head(to, head, help_width(to));
         if (n > COLUMN - 2) fprintf(to, "\n%*s", COLUMN, "");
@@ -135,10 +136,13 @@ void cli_help_all(FILE *to)
 {
     fprintf(to, "roformer %s: train and run RoFormer models (language modeling, embeddings, translation)\n\n",
             rf_version());
-    fprintf(to, "usage: roformer [OPTIONS] COMMAND [OPTIONS] [ARGUMENTS]\n\ncommands:\n");
-    for (int i = 0; cli_commands[i]; i++) fprintf(to, "  %-17s %s\n", cli_commands[i]->name, cli_commands[i]->summary);
+    fprintf(to, "usage: roformer [OPTIONS] COMMAND [OPTIONS] [ARGUMENTS]\n");
+    for (int i = 0; cli_commands[i]; i++) {
+        if (!i || strcmp(cli_headings[i], cli_headings[i - 1])) fprintf(to, "\n%s:\n", cli_headings[i]);
+        fprintf(to, "  %-17s %s\n", cli_commands[i]->name, cli_commands[i]->summary);
+    }
     fprintf(to, "\noptions of every command:\n");
-    list_options(to, NULL, cli_common_options);
+    list_options(to, NULL, cli_common_options, "");
     fprintf(to, "  -V, --version                   print the version\n");
     fprintf(to, "      --man                       print the man page roformer(1)\n");
     fprintf(to, "\n\"roformer help COMMAND\" prints the options of a command, and examples that can be\n"
@@ -158,12 +162,16 @@ void cli_help_command(FILE *to, const cli_command *c, bool whole)
     }
     cli_option all[CLI_OPTIONS_MAX];
     cli_expand(c, all);
-    int named = 0;
-    for (const cli_option *o = all; o->kind; o++) named += o->kind != CLI_OPERANDS;
-    if (named) fprintf(to, "\noptions:\n");
-    list_options(to, c, all);
+    for (const cli_option *o = all; o->kind; o++) {
+        const char *heading = cli_option_heading(c, o);
+        const cli_option *first = all;
+        while (first->kind == CLI_OPERANDS || strcmp(cli_option_heading(c, first), heading)) first++;
+        if (first != o) continue;
+        fprintf(to, "\n%s:\n", *heading ? heading : "options");
+        list_options(to, c, all, heading);
+    }
     fprintf(to, "\noptions of every command:\n");
-    list_options(to, NULL, cli_common_options);
+    list_options(to, NULL, cli_common_options, "");
     if (!whole) return;
     fprintf(to, "\nexamples:\n");
     for (int i = 0; c->examples[i]; i++) fprintf(to, "  %s\n", c->examples[i]);

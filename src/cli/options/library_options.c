@@ -55,6 +55,22 @@ static bool table_names(const cli_command *c, const char *name)
     return false;
 }
 
+static const rf_option *row_named(library_rows *rows, const char *name)
+{
+    const rf_option *row;
+    for (size_t i = 0; (row = rows(i)); i++)
+        if (!strcmp(row->name, name)) return row;
+    return NULL;
+}
+
+const char *cli_option_heading(const cli_command *c, const cli_option *o)
+{
+    if (!c || !o->name || table_names(c, o->name)) return "";
+    const rf_option *row = row_named(rf_train_option, o->name);
+    if (!row) row = row_named(rf_finetune_option, o->name);
+    return row ? row->group : "";
+}
+
 void cli_expand(const cli_command *c, cli_option out[CLI_OPTIONS_MAX])
 {
     size_t n = 0;
@@ -74,10 +90,4 @@ void cli_expand(const cli_command *c, cli_option out[CLI_OPTIONS_MAX])
     out[n] = (cli_option){.kind = CLI_END};
 }
 
-const rf_option *cli_described(const char *name)
-{
-    const rf_option *row;
-    for (size_t i = 0; (row = rf_train_option(i)); i++)
-        if (!strcmp(row->name, name)) return row;
-    return NULL;
-}
+const rf_option *cli_described(const char *name) { return row_named(rf_train_option, name); }

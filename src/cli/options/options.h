@@ -78,6 +78,7 @@ enum { CLI_COLOR_AUTO, CLI_COLOR_ALWAYS, CLI_COLOR_NEVER };
 extern const cli_option cli_common_options[], cli_before_options[];      /* the latter only before a command        */
 
 extern const cli_command *const cli_commands[];         /* NULL at the end (commands.c)                               */
+extern const char *const cli_headings[];                /* of each of them, in help                                   */
 const cli_command *cli_find_command(const char *name);
 
 enum { CLI_OPTIONS_MAX = 128 };
@@ -87,6 +88,9 @@ void cli_expand(const cli_command *c, cli_option out[CLI_OPTIONS_MAX]);
 
 /* The library's row of an option of rf_train_options, or NULL. */
 const struct rf_option *cli_described(const char *name);
+
+/* The heading in help of an option of c: that of the library if the command takes all of its options; otherwise "". */
+const char *cli_option_heading(const cli_command *c, const cli_option *o);
 
 typedef struct cli_parsed {
     const cli_command *command;

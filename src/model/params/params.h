@@ -90,8 +90,8 @@ rf_status rf__params_tied(const rf_params *p, const rf_weights *w, const rf_weig
 /* Whether a tensor is a position table that the configuration allows, or is no such table (position_table.c). */
 rf_status rf__position_table(const rf_params *p, const rf_weights *w, const rf_weight *t, bool *known, rf_error *why);
 
-/* Puts position tables of the file, or one of them, whose numbers are not the formula's into the configs of p. RF_EDATA:
- * one contradicts the configuration. */
+/* Puts position tables of the file, or one of them, whose numbers are not the formula's into the configs of p.
+ * RF_EDATA: one contradicts the configuration. */
 rf_status rf__position_tables(rf_params *p, const rf_weights *w, rf_error *why);
 rf_status rf__position_table_read(rf_params *p, const rf_weights *w, const rf_weight *t, rf_error *why);
 

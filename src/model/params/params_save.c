@@ -60,7 +60,7 @@ static const float *in_file_order(void *user, size_t i, rf_error *why)
     return rf__param_reorder(w->params, p, w->copy, row, true, why) ? NULL : w->copy;
 }
 
-/* The name of a tensor that stands beside the parameters, with their prefix. */
+/* The name of a tensor that is no parameter, with the prefix of parameters. */
 static void name_beside(const rf_params *p, const char *bare_name, char out[64])
 {
     const char *word = p->p[p->word].name, *bare = rf__family_bare(p->family, word);

@@ -4,8 +4,8 @@
  *
  * as RoFormerSinusoidalPositionalEmbedding and similar classes of transformers fill it. transformers uses the numbers
  * of the file. If they are the formula's, angles are computed from config.json, for any length. Numbers that were
- * rounded to a half type or trained (transformers 5 trains a RoFormer's) are used, for the positions that the table has.
- * A table that contradicts config.json is refused: it is far from the formula with another base than that of the class.
+ * rounded to a half type or trained (transformers 5 trains a RoFormer's) are used, for the positions that the table
+ * has. A table that contradicts config.json is refused: it is far from the formula, or of another base.
  *
  *     inv_freq(i) = base^(-2i/D)
  *

@@ -3,8 +3,8 @@
 . "$(dirname "$0")/../lib"
 
 expect 0 '' "$program" --help
-commands=$(sed -n '/^commands:/,/^$/p' out | awk 'NF > 1 { print $1 }')
-[ "$(echo "$commands" | wc -l)" -ge 12 ] || fail "few commands: $commands"
+commands=$(sed -n '1,/^options of every command:/p' out | awk '/^  [a-z]/ { print $1 }')
+[ "$(echo "$commands" | wc -l)" -ge 30 ] || fail "few commands: $commands"
 listed=$(sed -n '/^## What they cost/,/^## Looking/p' "$repository/docs/positions.md" | grep -c '^| `')
 grep -q "\[$listed of them\](docs/positions.md)" "$repository/README.md" || fail "README has another number of encodings than $listed"
 expect 0 '' "$program" --man
@@ -23,7 +23,7 @@ for command in $commands; do
     expect 0 '' "$program" help "$command"
     same help out "help $command"
     expect 0 '' "$program" "$command" -h
-    grep -q 'examples:' out && fail "$command -h is not short"
+    grep -q '^examples:' out && fail "$command -h is not short"
     holds fish "-a $command "
     expect 0 '' "$program" help --man "$command"
     cp out "roformer-$command.1"
