@@ -169,7 +169,7 @@ json_t *rf__json_parse(const char *text, size_t size, size_t flags, const char *
     } else if (!root) {
         fail_syntax(text, size, name, &e, why);
     } else if (!json_is_object(root)) {
-        rf_fail(why, RF_EDATA, "%s: expected a JSON object, got another value", name);
+        rf_fail(why, RF_EDATA, "%s: expected a JSON object, got %s", name, rf__json_shown(root).text);
         json_decref(root);
         root = NULL;
     }
@@ -270,4 +270,19 @@ json_t *rf__json_text(const char *text, size_t size)
     json_t *value = json_stringn_nocheck(fit, wrote);
     free(fit);
     return value;
+}
+
+rf__label rf__json_shown(const json_t *value)
+{
+    rf__label label;
+    char *const to = label.text;
+    const size_t size = sizeof label.text;
+    if (!value) snprintf(to, size, "none");
+    else if (json_is_string(value)) snprintf(to, size, "\"%.70s\"", rf__printable(json_string_value(value)).text);
+    else if (json_is_integer(value)) snprintf(to, size, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+    else if (json_is_real(value)) snprintf(to, size, "%.15g", json_real_value(value));
+    else if (json_is_array(value)) snprintf(to, size, "a list of %zu", json_array_size(value));
+    else if (json_is_object(value)) snprintf(to, size, "an object of %zu keys", json_object_size(value));
+    else snprintf(to, size, "%s", json_is_true(value) ? "true" : json_is_false(value) ? "false" : "null");
+    return label;
 }

@@ -44,4 +44,7 @@ bool rf__json_whole(const json_t *value, json_int_t *out);
 typedef struct rf__label { char text[80]; } rf__label;
 rf__label rf__printable(const char *text);
 
+/* A value for a message: "a list of 3", "an object of 2 keys", the text of any other, or "none" for NULL. */
+rf__label rf__json_shown(const json_t *value);
+
 #endif

@@ -349,16 +349,14 @@ static rf_status refuse_debertas(const char *file, const json_t *root, const rf_
     const json_t *norm = json_object_get(root, "norm_rel_ebd"), *kinds = json_object_get(root, "pos_att_type");
     const json_t *kernel = json_object_get(root, "conv_kernel_size");
     if (norm && !(json_is_string(norm) && !strcmp(json_string_value(norm), "layer_norm")))
-        return rf_fail(why, RF_EUNSUPPORTED,
-                       "%s: norm_rel_ebd: expected \"layer_norm\", got another value; position embeddings without a "
-                       "norm are not supported", file);
+        return rf_fail(why, RF_EUNSUPPORTED, "%s: norm_rel_ebd: expected \"layer_norm\", got %s; position embeddings "
+                       "without a norm are not supported", file, rf__json_shown(norm).text);
     char *text = kinds ? rf__json_dump(kinds, JSON_ENCODE_ANY) : NULL;
     const bool both = !kinds || (text && strstr(text, "c2p") && strstr(text, "p2c") && !strstr(text, "p2p"));
     free(text);
     if (!both)
-        return rf_fail(why, RF_EUNSUPPORTED,
-                       "%s: pos_att_type: expected \"p2c|c2p\", got another value; attention with one of the terms "
-                       "is not supported", file);
+        return rf_fail(why, RF_EUNSUPPORTED, "%s: pos_att_type: expected \"p2c|c2p\", got %s; attention with one of "
+                       "the terms is not supported", file, rf__json_shown(kinds).text);
     if (kernel && json_integer_value(kernel) > 0)
         return rf_fail(why, RF_EUNSUPPORTED,
                        "%s: conv_kernel_size: expected 0, got %lld; the convolution of DeBERTa's first layer is not "

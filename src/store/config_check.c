@@ -133,7 +133,7 @@ static rf_status check_lacking(const rf_config *c, const rf_family_config *f, co
         for (size_t k = 0; k < rf__config_key_count(f); k++)
             there |= rf__config_key_of(f, k) && rf__config_key_of(f, k)->at == own[i].at;
         if (own[i].given && !there)
-            return rf_fail(why, RF_EUNSUPPORTED, "%s: %s: expected 0 for a %s, got another value", name, own[i].key,
+            return rf_fail(why, RF_EUNSUPPORTED, "%s: %s: expected 0 for a %s, got another number", name, own[i].key,
                            f->title);
     }
     return RF_OK;

@@ -41,21 +41,22 @@ static double *number_at(rf_rope_scaling *s, size_t at) { return (double *)(void
 static const double **list_at(rf_rope_scaling *s, size_t at) { return (const double **)(void *)((char *)s + at); }
 static int64_t *whole_at(rf_rope_scaling *s, size_t at) { return (int64_t *)(void *)((char *)s + at); }
 
-static rf_status wrong(const char *file, const char *key, const char *expected, rf_error *why)
+static rf_status wrong(const char *file, const char *key, const char *expected, const json_t *got, rf_error *why)
 {
-    return rf_fail(why, RF_EDATA, "%s: %s: expected %s, got another value", file, key, expected);
+    return rf_fail(why, RF_EDATA, "%s: %s: expected %s, got %s", file, key, expected, rf__json_shown(got).text);
 }
 
 static rf_status read_numbers(const char *file, const char *key, const json_t *v, double *to, int64_t *n, size_t most,
                               rf_error *why)
 {
-    if (!json_is_array(v)) return wrong(file, key, "a list of numbers", why);
+    if (!json_is_array(v)) return wrong(file, key, "a list of numbers", v, why);
     if (json_array_size(v) > most)
         return rf_fail(why, RF_EDATA, "%s: %s: expected at most %zu numbers, got %zu", file, key, most,
                        json_array_size(v));
     for (size_t i = 0; i < json_array_size(v); i++) {
-        if (!json_is_number(json_array_get(v, i))) return wrong(file, key, "a list of numbers", why);
-        to[i] = json_number_value(json_array_get(v, i));
+        const json_t *x = json_array_get(v, i);
+        if (!json_is_number(x)) return wrong(file, key, "a list of numbers", x, why);
+        to[i] = json_number_value(x);
     }
     *n = (int64_t)json_array_size(v);
     return RF_OK;
@@ -77,7 +78,7 @@ static rf_status read_type(const char *file, const json_t *o, rf_rope_scaling *s
     const json_t *v = json_object_get(o, "rope_type");
     if (!v) v = json_object_get(o, "type");
     if (!v || json_is_null(v)) return RF_OK;
-    if (!json_is_string(v)) return wrong(file, "rope_type", "a string", why);
+    if (!json_is_string(v)) return wrong(file, "rope_type", "a string", v, why);
     for (size_t i = 0; i < RF_COUNT(types); i++)
         if (!strcmp(json_string_value(v), types[i].name)) {
             s->rope_type = types[i].type;
@@ -92,7 +93,7 @@ static rf_status read_whole(const char *file, const json_t *o, const char *key, 
 {
     const json_t *v = json_object_get(o, key);
     if (!v || json_is_null(v)) return RF_OK;
-    if (!json_is_integer(v)) return wrong(file, key, "an integer", why);
+    if (!json_is_integer(v)) return wrong(file, key, "an integer", v, why);
     *to = json_integer_value(v);
     return RF_OK;
 }
@@ -104,7 +105,7 @@ static rf_status read_sections(const char *file, const json_t *v, rf_rope_scalin
     const rf_status status = read_numbers(file, "mrope_section", v, n, &s->sections, RF_ROPE_SECTIONS, why);
     for (int i = 0; i < RF_ROPE_SECTIONS && !status; i++) {
         if (!(n[i] >= 0 && n[i] <= 65536 && n[i] == (double)(int64_t)n[i]))
-            return wrong(file, "mrope_section", "a list of planes", why);
+            return wrong(file, "mrope_section", "a list of planes", v, why);
         s->mrope_section[i] = (int64_t)n[i];
     }
     return status;
@@ -118,7 +119,7 @@ static rf_status read_object(const rf_ctx *ctx, const char *file, const json_t *
         const json_t *v = json_object_get(o, numbers[i].name);
         if (!v || json_is_null(v)) continue;
         const bool zero = json_is_number(v) && !(json_number_value(v) > 0 || json_number_value(v) < 0);
-        if (!json_is_number(v)) status = wrong(file, numbers[i].name, "a number", why);
+        if (!json_is_number(v)) status = wrong(file, numbers[i].name, "a number", v, why);
         else if (zero && numbers[i].at == offsetof(rf_rope_scaling, attention_factor))
             status = rf_fail(why, RF_EDATA, "%s: attention_factor: expected a number above 0, got 0, with which all "
                              "rotated queries and keys are zeros; remove it", file);
@@ -136,11 +137,13 @@ static rf_status read_object(const rf_ctx *ctx, const char *file, const json_t *
     if (!status) status = read_sections(file, json_object_get(o, "mrope_section"), s, why);
     const json_t *truncate = json_object_get(o, "truncate"), *theta = json_object_get(o, "rope_theta");
     const json_t *partial = json_object_get(o, "partial_rotary_factor");
-    if (!status && truncate && !json_is_boolean(truncate)) status = wrong(file, "truncate", "true or false", why);
+    if (!status && truncate && !json_is_boolean(truncate))
+        status = wrong(file, "truncate", "true or false", truncate, why);
     if (!status && truncate) s->no_truncate = !json_is_true(truncate);
-    if (!status && theta && !json_is_number(theta)) status = wrong(file, "rope_theta", "a number", why);
+    if (!status && theta && !json_is_number(theta)) status = wrong(file, "rope_theta", "a number", theta, why);
     if (!status && theta) c->rope_theta = json_number_value(theta);
-    if (!status && partial && !json_is_number(partial)) status = wrong(file, "partial_rotary_factor", "a number", why);
+    if (!status && partial && !json_is_number(partial))
+        status = wrong(file, "partial_rotary_factor", "a number", partial, why);
     if (!status && partial) c->partial_rotary_factor = json_number_value(partial);
     return status;
 }
@@ -173,7 +176,7 @@ static rf_status read_kind(const rf_ctx *ctx, const char *file, const json_t *ro
     const json_t *both = json_object_get(root, names[1]), *own = json_object_get(both, kinds[kind]);
     const json_t *scaling = flat ? json_object_get(root, names[0]) : NULL;
     rf_status status = RF_OK;
-    if (own && !json_is_null(own) && !json_is_object(own)) return wrong(file, kinds[kind], "an object", why);
+    if (own && !json_is_null(own) && !json_is_object(own)) return wrong(file, kinds[kind], "an object", own, why);
     if (json_object_get(scaling, "type") && !json_object_get(scaling, "rope_type"))
         return rf_fail(why, RF_EUNSUPPORTED, "%s: rope_scaling: expected rope_type, got type, which not all versions "
                        "of transformers read for this model; rename it", file);
@@ -217,7 +220,7 @@ rf_status rf__config_read_rope(const rf_ctx *ctx, const rf_family_config *f, con
     if (!rotates || rf__config_idle(f, names[0])) return RF_OK;
     for (size_t i = 0; i < RF_COUNT(names); i++) {
         const json_t *o = json_object_get(root, names[i]);
-        if (o && !json_is_null(o) && !json_is_object(o)) return wrong(file, names[i], "an object", why);
+        if (o && !json_is_null(o) && !json_is_object(o)) return wrong(file, names[i], "an object", o, why);
     }
     status = f->by_kind ? read_kinds(ctx, f, file, root, c, why) : read_flat(ctx, file, root, c, why);
     const json_t *bases = json_object_get(root, "rope_theta_per_layer");

@@ -115,11 +115,11 @@ static rf_status read_metadata(const char *file, const json_t *value, rf_error *
     const char *key;
     json_t *text;
     if (!json_is_object(value))
-        return rf_fail(why, RF_EDATA, "%s: __metadata__: expected an object, got another value", file);
+        return rf_fail(why, RF_EDATA, "%s: __metadata__: expected an object, got %s", file, rf__json_shown(value).text);
     json_object_foreach((json_t *)(uintptr_t)value, key, text)
         if (!json_is_string(text))
-            return rf_fail(why, RF_EDATA, "%s: __metadata__ \"%s\": expected a string, got another value", file,
-                           rf__printable(key).text);
+            return rf_fail(why, RF_EDATA, "%s: __metadata__ \"%s\": expected a string, got %s", file,
+                           rf__printable(key).text, rf__json_shown(text).text);
     return RF_OK;
 }
 

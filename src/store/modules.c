@@ -163,7 +163,7 @@ static rf_status read_flag(const char *path, const json_t *root, const char *key
 {
     const json_t *v = json_object_get(root, key);
     if (v && !json_is_boolean(v))
-        return rf_fail(why, RF_EDATA, "%.200s: %s: expected true or false, got another value", path, key);
+        return rf_fail(why, RF_EDATA, "%.200s: %s: expected true or false, got %s", path, key, rf__json_shown(v).text);
     if (v) *out = json_is_true(v);
     return RF_OK;
 }
@@ -172,7 +172,8 @@ static rf_status read_width(const char *path, const json_t *root, const char *ke
 {
     *out = json_integer_value(json_object_get(root, key));
     if (*out >= 1 && *out <= 65536) return RF_OK;
-    return rf_fail(why, RF_EDATA, "%.200s: %s: expected a width from 1 to 65536, got another value", path, key);
+    return rf_fail(why, RF_EDATA, "%.200s: %s: expected a width from 1 to 65536, got %s", path, key,
+                   rf__json_shown(json_object_get(root, key)).text);
 }
 
 static rf_status read_dense(const char *path, const json_t *root, rf__module *d, rf_error *why)

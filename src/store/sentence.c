@@ -51,8 +51,8 @@ static rf_status model_max_length(const rf_ctx *ctx, const char *folder, const c
     if (!length || json_is_null(length)) length = old;              /* the older name in transformers               */
     *out = json_number_value(length);
     if (!status && length && !json_is_null(length) && !(json_is_number(length) && *out >= 1))
-        status = rf_fail(why, RF_EDATA, "%.200s: model_max_length: expected a number from 1 on, got another value; "
-                                        "write the number of tokens that texts are cut to", path);
+        status = rf_fail(why, RF_EDATA, "%.200s: model_max_length: expected a number from 1 on, got %s; write the "
+                         "number of tokens that texts are cut to", path, rf__json_shown(length).text);
     json_decref(root);
     return status;
 }
@@ -112,8 +112,8 @@ static rf_status loading_args(const char *path, const json_t *root, const json_t
         const char *key;
         json_t *value, *args = json_object_get(root, rows[i].name);
         if (args && !json_is_null(args) && !json_is_object(args))
-            return rf_fail(why, RF_EDATA, "%.200s: %s: expected an object, got another value; leave it out", path,
-                           rows[i].name);
+            return rf_fail(why, RF_EDATA, "%.200s: %s: expected an object, got %s; leave it out", path, rows[i].name,
+                           rf__json_shown(args).text);
         json_object_foreach(args, key, value) {
             const bool limit = tokenizes && !strcmp(key, "model_max_length");
             if (limit && !json_is_null(value)) *length = value;
@@ -147,13 +147,13 @@ rf_status rf__cross_encoder_limit(const rf_ctx *ctx, const char *folder, int64_t
     const json_t *length = json_object_get(root, "max_seq_length"), *ways = json_object_get(root, "processing_kwargs");
     if (!status) status = loading_args(path, root, &length, why);
     if (!status && json_object_size(ways))
-        status = rf_fail(why, RF_EUNSUPPORTED, "%.200s: processing_kwargs: expected {}, got another value: texts are "
-                         "read as the tokenizer's own settings say; remove it", path);
+        status = rf_fail(why, RF_EUNSUPPORTED, "%.200s: processing_kwargs: expected {}, got %s: texts are read as the "
+                         "tokenizer's own settings say; remove it", path, rf__json_shown(ways).text);
     if (length && json_is_null(length)) length = NULL;
     *out = json_integer_value(length);
     if (!status && length && (!json_is_integer(length) || *out < 1 || *out > 1 << 20))
-        status = rf_fail(why, RF_EDATA, "%.200s: max_seq_length: expected an integer from 1 to %d, got another value",
-                         path, 1 << 20);
+        status = rf_fail(why, RF_EDATA, "%.200s: max_seq_length: expected an integer from 1 to %d, got %s", path,
+                         1 << 20, rf__json_shown(length).text);
     json_decref(root);
     return status;
 }
@@ -181,8 +181,8 @@ static rf_status read_transformer(const char *folder, const char *below, rf_sent
     if (json_is_integer(length)) s->max_length = json_integer_value(length);
     if (status) return json_decref(root), status;
     if ((length && !json_is_integer(length)) || s->max_length < 0 || s->max_length > 1 << 20)
-        status = rf_fail(why, RF_EDATA, "%.200s: max_seq_length: expected an integer from 0 to %d, got another value",
-                         path, 1 << 20);
+        status = rf_fail(why, RF_EDATA, "%.200s: max_seq_length: expected an integer from 0 to %d, got %s", path,
+                         1 << 20, rf__json_shown(length).text);
     json_decref(root);
     return status;
 }
@@ -243,7 +243,7 @@ static rf_status read_prompts(const char *folder, rf_sentence *s, rf_error *why)
     const char *usual = json_string_value(json_object_get(root, "default_prompt_name"));
     const size_t n = json_object_size(all);
     if (all && !json_is_object(all) && !json_is_null(all))
-        status = rf_fail(why, RF_EDATA, "%.200s: prompts: expected an object, got another value", path);
+        status = rf_fail(why, RF_EDATA, "%.200s: prompts: expected an object, got %s", path, rf__json_shown(all).text);
     if (n > PROMPTS) status = rf_fail(why, RF_EDATA, "%.200s: prompts: expected at most %d, got %zu", path,
                                       (int)PROMPTS, n);
     if (!status && n && !(s->prompt = rf__calloc(s->ctx, n, sizeof *s->prompt)))

@@ -68,12 +68,12 @@ static rf_status read_labels(const char *file, const json_t *root, rf_config *c,
                                n, i);
         c->num_labels = (int64_t)n;
     } else if (names && !json_is_null(names)) {
-        return rf_fail(why, RF_EDATA, "%s: id2label: expected an object, got another value", file);
+        return rf_fail(why, RF_EDATA, "%s: id2label: expected an object, got %s", file, rf__json_shown(names).text);
     } else if (number && !json_is_null(number)) {
         const json_int_t n = json_integer_value(number);
         if (!json_is_integer(number) || n < 1 || n > MOST_LABELS)
-            return rf_fail(why, RF_EDATA, "%s: num_labels: expected an integer from 1 to %d, got another value", file,
-                           (int)MOST_LABELS);
+            return rf_fail(why, RF_EDATA, "%s: num_labels: expected an integer from 1 to %d, got %s", file,
+                           (int)MOST_LABELS, rf__json_shown(number).text);
         c->num_labels = n;
     }
     return RF_OK;
@@ -84,7 +84,8 @@ static rf_status read_string(const char *file, const json_t *root, const char *k
 {
     const json_t *v = json_object_get(root, key);
     if (!v || json_is_null(v)) return RF_OK;
-    if (!json_is_string(v)) return rf_fail(why, RF_EDATA, "%s: %s: expected a string, got another value", file, key);
+    if (!json_is_string(v)) return rf_fail(why, RF_EDATA, "%s: %s: expected a string, got %s", file, key,
+                                           rf__json_shown(v).text);
     if (json_string_length(v) >= size)
         return rf_fail(why, RF_EDATA, "%s: %s: expected at most %zu bytes, got %zu", file, key, size - 1,
                        json_string_length(v));
@@ -164,7 +165,8 @@ static rf_status read_pooling(const char *file, const json_t *root, rf_config *c
         read_string(file, root, "sentence_pooling", c->sentence_pooling, sizeof c->sentence_pooling, why);
     if (status) return status;
     if (unit && !json_is_boolean(unit))
-        return rf_fail(why, RF_EDATA, "%s: sentence_normalize: expected true or false, got another value", file);
+        return rf_fail(why, RF_EDATA, "%s: sentence_normalize: expected true or false, got %s", file,
+                       rf__json_shown(unit).text);
     c->sentence_normalize = json_is_true(unit);
     if (!*c->sentence_pooling || rf__pooling_of(c->sentence_pooling) >= 0) return RF_OK;
     return rf_fail(why, RF_EDATA, "%s: sentence_pooling: expected cls, mean, max or last, got \"%s\"", file,
@@ -186,11 +188,12 @@ static rf_status check_task_labels(const char *file, const json_t *labels, rf_er
     const size_t n = json_array_size(labels);
     if (!labels) return RF_OK;
     if (!n || n > MOST_LABELS)
-        return rf_fail(why, RF_EDATA, "%s: task_labels: expected a list of 1 to %d labels, got another value", file,
-                       (int)MOST_LABELS);
+        return rf_fail(why, RF_EDATA, "%s: task_labels: expected a list of 1 to %d labels, got %s", file,
+                       (int)MOST_LABELS, rf__json_shown(labels).text);
     for (size_t i = 0; i < n; i++)
         if (!json_is_string(json_array_get(labels, i)))
-            return rf_fail(why, RF_EDATA, "%s: task_labels[%zu]: expected a string, got another value", file, i);
+            return rf_fail(why, RF_EDATA, "%s: task_labels[%zu]: expected a string, got %s", file, i,
+                           rf__json_shown(json_array_get(labels, i)).text);
     return RF_OK;
 }
 
@@ -228,8 +231,8 @@ rf_status rf__task_read(const char *file, const json_t *root, rf_config *c, rf_e
     if (!status && length) {
         c->task_max_length = json_integer_value(length);
         if (!json_is_integer(length) || c->task_max_length < 0 || c->task_max_length > 1 << 20)
-            status = rf_fail(why, RF_EDATA, "%s: task_max_length: expected an integer from 0 to %d, got another value",
-                             file, 1 << 20);
+            status = rf_fail(why, RF_EDATA, "%s: task_max_length: expected an integer from 0 to %d, got %s", file,
+                             1 << 20, rf__json_shown(length).text);
     }
     for (size_t i = 0; i < RF_COUNT(reading) && !status; i++)
         status = read_string(file, root, reading[i].key, (char *)c + reading[i].at, reading[i].size, why);
@@ -237,10 +240,12 @@ rf_status rf__task_read(const char *file, const json_t *root, rf_config *c, rf_e
     const json_t *pairs = json_object_get(root, "task_pairs"),
                  *negative = json_object_get(root, "version_2_with_negative");
     if (!status && pairs && !json_is_boolean(pairs))
-        status = rf_fail(why, RF_EDATA, "%s: task_pairs: expected true or false, got another value", file);
+        status = rf_fail(why, RF_EDATA, "%s: task_pairs: expected true or false, got %s", file,
+                         rf__json_shown(pairs).text);
     c->task_pairs = pairs ? json_is_true(pairs) : rf__cross_encoder_key(root) != NULL;
     if (!status && negative && !json_is_boolean(negative))
-        status = rf_fail(why, RF_EDATA, "%s: version_2_with_negative: expected true or false, got another value", file);
+        status = rf_fail(why, RF_EDATA, "%s: version_2_with_negative: expected true or false, got %s", file,
+                         rf__json_shown(negative).text);
     c->version_2_with_negative = json_is_true(negative);
     if (!status && rf_config_head(c) == RF_HEAD_CHOICE && !rf__config_family(c)->summarizes)
         status = read_summary(file, root, c, why);

@@ -43,8 +43,8 @@ rf_status rf__folder_flag(rf_tokenizer_folder *f, const char *path, const json_t
     const json_t *x = json_object_get(object, key);
     if (!x) return RF_OK;
     if (json_is_null(x)) return *out = null, RF_OK;
-    if (!json_is_boolean(x)) return rf_fail(f->why, RF_EDATA, "%s: %s: expected true or false, got another value", path,
-                                            key);
+    if (!json_is_boolean(x)) return rf_fail(f->why, RF_EDATA, "%s: %s: expected true or false, got %s", path, key,
+                                            rf__json_shown(x).text);
     *out = json_is_true(x);
     return RF_OK;
 }
@@ -77,9 +77,8 @@ static rf_status read_specials(rf_tokenizer_folder *f)
         if (!x || json_is_null(x)) continue;
         f->parts.special[i] = token_text(x);
         if (!f->parts.special[i])
-            return rf_fail(f->why, RF_EDATA,
-                           "%s: %s: expected a string or an object with \"content\", got another value", f->config_path,
-                           special_key[i]);
+            return rf_fail(f->why, RF_EDATA, "%s: %s: expected a string or an object with \"content\", got %s",
+                           f->config_path, special_key[i], rf__json_shown(x).text);
     }
     return RF_OK;
 }
@@ -119,9 +118,8 @@ rf_status rf__folder_added(rf_tokenizer_folder *f, const char *path, const json_
     const char *text = token_text(x);
     int single = 0, normal = 0, lstrip = 0, rstrip = 0, special = 0;
     if (!json_is_object(x) || !text || !text[0] || id < RF_ADDED_OPEN || id >= INT32_MAX)
-        return rf_fail(f->why, RF_EDATA,
-                       "%s: added token %lld: expected an object with \"content\" and an id, got another value", path,
-                       (long long)id);
+        return rf_fail(f->why, RF_EDATA, "%s: added token %lld: expected an object with \"content\" and an id, got %s",
+                       path, (long long)id, rf__json_shown(x).text);
     rf_status status = rf__folder_flag(f, path, x, "single_word", 0, &single);
     if (!status) status = rf__folder_flag(f, path, x, "normalized", 0, &normal);
     if (!status) status = rf__folder_flag(f, path, x, "lstrip", 0, &lstrip);
@@ -156,8 +154,8 @@ static rf_status add_special(rf_tokenizer_folder *f, const char *key, const json
     if (!x || json_is_null(x)) return RF_OK;
     if (!text || !text[0])
         return rf_fail(f->why, RF_EDATA,
-                       "%s: %.60s: expected a token, as a string or an object with \"content\", got another value",
-                       f->config_path, rf__printable(key).text);
+                       "%s: %.60s: expected a token, as a string or an object with \"content\", got %s", f->config_path,
+                       rf__printable(key).text, rf__json_shown(x).text);
     if (added_as(f, text)) return RF_OK;
     const rf_added own = {.text = text, .size = strlen(text), .id = RF_ADDED_OPEN, .special = true};
     const rf_status status = json_is_object(x) ? rf__folder_added(f, f->config_path, x, RF_ADDED_OPEN)
@@ -174,8 +172,8 @@ static rf_status add_specials(rf_tokenizer_folder *f, const char *key, const jso
     size_t i;
     rf_status status = RF_OK;
     if (list && !json_is_null(list) && !json_is_array(list) && !json_is_object(list))
-        return rf_fail(f->why, RF_EDATA, "%s: %s: expected a list or an object of tokens, got another value",
-                       f->config_path, key);
+        return rf_fail(f->why, RF_EDATA, "%s: %s: expected a list or an object of tokens, got %s", f->config_path, key,
+                       rf__json_shown(list).text);
     json_array_foreach(list, i, x) if (!status) status = add_special(f, key, x);
     json_object_foreach((json_t *)(uintptr_t)list, name, x) if (!status) status = add_special(f, name, x);
     return status;
@@ -240,8 +238,8 @@ static rf_status read_legacy(rf_tokenizer_folder *f)
         rf_added *a = added_as(f, text);
         const int64_t id = rf__whole_number(x);
         if (id < 0 || !*text)
-            return rf_fail(f->why, RF_EDATA, "%s: \"%.60s\": expected a token with its id, got another value", path,
-                           rf__printable(text).text);
+            return rf_fail(f->why, RF_EDATA, "%s: \"%.60s\": expected a token with its id, got %s", path,
+                           rf__printable(text).text, rf__json_shown(x).text);
         if (a) a->id = (int32_t)id;
         else
             status = rf__folder_add(f, path, (rf_added){.text = text, .size = strlen(text), .id = (int32_t)id,
@@ -358,8 +356,8 @@ static rf_status take_truncation(const rf_tokenizer_folder *f, rf_tokenizer *t)
     const char *side = json_string_value(x);
     const char *other = json_string_value(json_object_get(json_object_get(f->fast, "truncation"), "direction"));
     if (x && !json_is_null(x) && !(side && (!strcmp(side, "left") || !strcmp(side, "right"))))
-        return rf_fail(f->why, RF_EDATA, "%s: truncation_side: expected \"left\" or \"right\", got another value",
-                       f->config_path);
+        return rf_fail(f->why, RF_EDATA, "%s: truncation_side: expected \"left\" or \"right\", got %s", f->config_path,
+                       rf__json_shown(x).text);
     t->cuts_begin = side ? !strcmp(side, "left") : other && !strcmp(other, "Left");
     if (t->cuts_begin && !side) rf__json_set(&t->kept, "truncation_side", json_string("left"));
     return t->kept ? RF_OK : rf_fail(f->why, RF_ENOMEM, "%s: out of memory for the tokenizer's settings",

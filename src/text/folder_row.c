@@ -159,7 +159,8 @@ rf_status rf__folder_row(rf_tokenizer_folder *f, const rf_tokenizer_row **row)
     }
     if (!x || json_is_null(x)) return row_of_model(f, row);
     f->class = json_string_value(x);
-    if (!f->class) return rf_fail(f->why, RF_EDATA, "%s: tokenizer_class: expected a string, got another value", path);
+    if (!f->class) return rf_fail(f->why, RF_EDATA, "%s: tokenizer_class: expected a string, got %s", path,
+                                  rf__json_shown(x).text);
     f->all |= leaves_all(f->class);
     if (f->all) return row_of_json(f, row);
     if (take_class(f->class, row)) return RF_OK;

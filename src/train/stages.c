@@ -6,10 +6,11 @@
 static const char *const keys[] = {"length",       "batch",     "steps",           "learning_rate",
                                    "warmup_steps", "precision", "tokens_per_batch", "micro_batches"};
 
-static rf_status refuse(const char *name, size_t i, const char *key, const char *expected, rf_error *why)
+static rf_status refuse(const char *name, size_t i, const char *key, const char *expected, const json_t *got,
+                        rf_error *why)
 {
-    return rf_fail(why, RF_EDATA, "%s: stage %zu: %s: expected %s, got another value", name, i + 1,
-                   rf__printable(key).text, expected);
+    return rf_fail(why, RF_EDATA, "%s: stage %zu: %s: expected %s, got %s", name, i + 1, rf__printable(key).text,
+                   expected, rf__json_shown(got).text);
 }
 
 static rf_status check_keys(const json_t *stage, const char *name, size_t i, rf_error *why)
@@ -17,14 +18,15 @@ static rf_status check_keys(const json_t *stage, const char *name, size_t i, rf_
     const char *key;
     json_t *value;
     if (!json_is_object(stage))
-        return rf_fail(why, RF_EDATA,
-                       "%s: stage %zu: expected an object with length, batch and steps, got another value", name,
-                       i + 1);
+        return rf_fail(why, RF_EDATA, "%s: stage %zu: expected an object with length, batch and steps, got %s", name,
+                       i + 1, rf__json_shown(stage).text);
     json_object_foreach((json_t *)(uintptr_t)stage, key, value) {
         bool known = false;
         for (size_t k = 0; k < RF_COUNT(keys); k++) known = known || !strcmp(key, keys[k]);
         if (!known)
-            return refuse(name, i, key, "one of length, batch, steps, learning_rate, warmup_steps, precision", why);
+            return rf_fail(why, RF_EDATA, "%s: stage %zu: expected length, batch, steps, learning_rate, warmup_steps, "
+                           "precision, tokens_per_batch or micro_batches, got \"%.60s\"", name, i + 1,
+                           rf__printable(key).text);
     }
     return RF_OK;
 }
@@ -38,7 +40,7 @@ static rf_status read_integer(const json_t *stage, const char *name, size_t i, c
     if (!x && !needed) return RF_OK;
     snprintf(expected, sizeof expected, "a whole number from %lld to %lld", (long long)least, (long long)most);
     if (!json_is_integer(x) || json_integer_value(x) < least || json_integer_value(x) > most)
-        return refuse(name, i, key, expected, why);
+        return refuse(name, i, key, expected, x, why);
     *to = json_integer_value(x);
     return RF_OK;
 }
@@ -49,12 +51,12 @@ static rf_status read_rate(const json_t *stage, const char *name, size_t i, rf__
     if (rate) {
         s->learning_rate = json_number_value(rate);
         if (!json_is_number(rate) || !(s->learning_rate >= 0 && s->learning_rate <= 10))
-            return refuse(name, i, "learning_rate", "a number from 0 to 10", why);
+            return refuse(name, i, "learning_rate", "a number from 0 to 10", rate, why);
     }
     if (!precision) return RF_OK;
     const char *word = json_string_value(precision);
     if (!word || (strcmp(word, "f32") && strcmp(word, "bf16")))
-        return refuse(name, i, "precision", "\"f32\" or \"bf16\"", why);
+        return refuse(name, i, "precision", "\"f32\" or \"bf16\"", precision, why);
     s->bf16 = !strcmp(word, "bf16");
     return RF_OK;
 }
@@ -101,8 +103,8 @@ rf_status rf__stages_parse(const json_t *all, const char *name, const rf_train_o
     const size_t n = json_array_size(list);
     *out = (rf__stages){.n = (int)n};
     if (!json_is_array(list) || !n || n > RF__STAGES)
-        return rf_fail(why, RF_EDATA, "%s: \"stages\": expected a list of 1 to %d stages, got another value", name,
-                       (int)RF__STAGES);
+        return rf_fail(why, RF_EDATA, "%s: \"stages\": expected a list of 1 to %d stages, got %s", name,
+                       (int)RF__STAGES, rf__json_shown(list).text);
     int64_t end = 0;
     for (size_t i = 0; i < n; i++) {
         rf__stage *s = &out->at[i];

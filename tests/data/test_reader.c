@@ -71,11 +71,11 @@ static void json_lines(void **state)
           "[x]");
     gives("{\"text\":\"x\"}", "f.txt", NULL, "[{\"text\":\"x\"}]");
     refuses("{\"text\":\"a\"}\n{\"text\":7}\n", "f.jsonl", NULL, RF_EDATA,
-            "f.jsonl:2: \"text\": expected a string, got another value or none");
+            "f.jsonl:2: \"text\": expected a string, got 7");
     refuses("{\"body\":\"a\"}\n", "f.jsonl", NULL, RF_EDATA,
-            "f.jsonl:1: \"text\": expected a string, got another value or none");
+            "f.jsonl:1: \"text\": expected a string, got none");
     refuses("\n\n{\"text\":\"a\"\n", "f.jsonl", NULL, RF_EDATA, "f.jsonl:3: not valid JSON");
-    refuses("[1]\n", "f.jsonl", NULL, RF_EDATA, "f.jsonl:1: expected a JSON object, got another value");
+    refuses("[1]\n", "f.jsonl", NULL, RF_EDATA, "f.jsonl:1: expected a JSON object, got a list of 1");
     refuses("{\"text\":\"a\",\"text\":\"b\"}\n", "f.jsonl", NULL, RF_EDATA, "duplicate");
     refuses("{\"text\":\"\\ud800\"}\n", "f.jsonl", NULL, RF_EDATA, "f.jsonl:1: not valid JSON");
 

@@ -339,7 +339,7 @@ static void bad_labels_are_refused(void **state)
     refuses("{\"id2label\": {\"0\": \"a\", \"2\": \"b\"}}",
             "id2label: expected a string for each of the 2 labels, got none for \"1\"");
     refuses("{\"id2label\": {}}", "id2label: expected 1 to 65536 labels, got 0");
-    refuses("{\"id2label\": [\"a\"]}", "object, got another value");
+    refuses("{\"id2label\": [\"a\"]}", "object, got a list of 1");
     refuses("{\"num_labels\": 0}", "num_labels");
     refuses("{\"num_labels\": \"3\"}", "num_labels");
     refuses("{\"problem_type\": 3}", "problem_type");

@@ -114,7 +114,7 @@ static void ranges(void **state)
     refused("{\"architectures\":[\"0123456789012345678901234567890123456789012345678901234567890123\"]}", RF_EDATA,
             "architectures[0]: expected at most 63 bytes, got 64");
     refused("{\"vocab_size\":5,\"vocab_size\":5}", RF_EDATA, "duplicate");
-    refused("[]", RF_EDATA, "object, got another value");
+    refused("[]", RF_EDATA, "object, got a list of 0");
     refused("", RF_EDATA, "not valid JSON");
 }
 

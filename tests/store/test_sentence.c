@@ -140,7 +140,7 @@ static void damage_is_named(void **state)
         {"p/" RF_FILE_CONFIG, "{\"dimension\": 0}", RF_EDATA, "dimension: expected a width from 1 to 65536"},
         {"p/" RF_FILE_CONFIG, "{\"in_features\": 4, \"out_features\": 0}", RF_EDATA,
          "out_features: expected a width"},
-        {RF_FILE_PROMPTS, "{\"prompts\": [\"q\"]}", RF_EDATA, "prompts: expected an object, got another value"},
+        {RF_FILE_PROMPTS, "{\"prompts\": [\"q\"]}", RF_EDATA, "prompts: expected an object, got a list of 1"},
         {RF_FILE_PROMPTS, "{\"prompts\": {\"q\": 1}}", RF_EDATA, "prompt \"q\" is not a string"},
         {RF_FILE_PROMPTS, "{\"default_prompt_name\": \"q\"}", RF_EDATA, "default_prompt_name: expected one of the"},
     };

@@ -374,7 +374,7 @@ static void what_cannot_be_learned_is_refused(void **state)
         {"{\"query\": \"a\", \"documents\": [\"b\", \"c\"], \"labels\": [1, \"x\"]}", 0,
          "label 2: expected a finite number"},
         {"{\"query\": \"a\", \"documents\": [\"b\", 7], \"labels\": [1, 0]}", 0,
-         "expected strings, got another value at place 2"},
+         "expected strings, got 7 at place 2"},
         {"{\"query\": \"a\", \"documents\": [\"b\"], \"labels\": [1]}", 0,
          "expected at least 2 documents in a list, got 1"},
         {"{\"query\": \"a\", \"pos\": [\"b\"], \"neg\": \"c\"}", 0, "neg: expected a list of strings"},

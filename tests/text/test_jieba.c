@@ -172,7 +172,7 @@ static void tokens_as_the_slow_class(void **state)
     rf_error why = {0};
     t_write(folder, "tokenizer_config.json", wrong, sizeof wrong - 1);
     assert_int_equal(rf_tokenizer_open(ctx, folder, &t, &why), RF_EDATA);
-    t_failed(&why, RF_EDATA, "word_segmenter: expected \"jieba-rs\" or \"jieba\", got another value");
+    t_failed(&why, RF_EDATA, "word_segmenter: expected \"jieba-rs\" or \"jieba\", got \"lac\"");
 }
 
 /* 今天 and 天气 are words of two tokens each, 研究生 of three; a piece of Latin letters is continued by its name. */
@@ -297,7 +297,7 @@ static void folders(void **state)
     static const char wrong[] = "{\"tokenizer_class\":\"RoFormerTokenizer\",\"word_dictionary\":1}";
     t_write(folder, "tokenizer_config.json", wrong, sizeof wrong - 1);
     assert_int_equal(rf_tokenizer_open(ctx, folder, &t, &why), RF_EDATA);
-    t_failed(&why, RF_EDATA, "word_dictionary: expected an object with \"hash\", got another value");
+    t_failed(&why, RF_EDATA, "word_dictionary: expected an object with \"hash\", got 1");
 }
 
 static void bad_dictionaries(void **state)

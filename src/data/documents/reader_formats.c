@@ -116,8 +116,8 @@ static rf_status jsonl(rf_reader *r, const char *p, size_t n, rf_error *why)
     const json_t *text = json_object_get(root, r->field);
     rf_status s = RF_OK;
     if (!json_is_string(text))
-        s = rf_fail(why, RF_EDATA, "%s: \"%s\": expected a string, got another value or none", where,
-                    rf__printable(r->field).text);
+        s = rf_fail(why, RF_EDATA, "%s: \"%s\": expected a string, got %s", where, rf__printable(r->field).text,
+                    rf__json_shown(text).text);
     else if (!(s = append(r, json_string_value(text), json_string_length(text), why)))
         r->complete = true;
     json_decref(root);

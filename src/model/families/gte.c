@@ -105,7 +105,8 @@ static rf_status read_older(const char *file, const json_t *root, rf_config *c, 
         return rf_fail(why, RF_EUNSUPPORTED, "%s: rope_scaling: expected null or ntk for model_type new, got %s", file,
                        rf_rope_type_name(s->rope_type));
     if (!json_is_null(json_object_get(scaling, "mixed_b")) && json_object_get(scaling, "mixed_b"))
-        return rf_fail(why, RF_EUNSUPPORTED, "%s: rope_scaling: mixed_b: expected null, got another value", file);
+        return rf_fail(why, RF_EUNSUPPORTED, "%s: rope_scaling: mixed_b: expected null, got %s", file,
+                       rf__json_shown(json_object_get(scaling, "mixed_b")).text);
     c->rope_theta *= s->factor;
     s->rope_type = RF_ROPE_LINEAR;
     s->factor = pow(s->factor, 2 / D);

@@ -161,9 +161,8 @@ static rf_status read_window(const char *file, const json_t *root, const rf_conf
     const int64_t expected = c->local_attention / 2;
     if (!half || json_is_null(half) || json_number_value(half) == (double)expected) return RF_OK;
     return rf_fail(why, RF_EUNSUPPORTED,
-                   "%s: sliding_window: expected half of local_attention, %lld, got another value; "
-                   "write local_attention alone",
-                   file, (long long)(c->local_attention / 2));
+                   "%s: sliding_window: expected half of local_attention, %lld, got %s; write local_attention alone",
+                   file, (long long)(c->local_attention / 2), rf__json_shown(half).text);
 }
 
 static rf_status read_config(const char *file, const json_t *root, rf_config *c, rf_error *why)

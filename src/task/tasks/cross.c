@@ -36,10 +36,12 @@ static void take(rf__example *m, part *p, const json_t *list, const char *what)
 {
     p->list = list;
     p->n = json_array_size(list);
-    if (!json_is_array(list)) RF__EXAMPLE_BAD(m, "%s: expected a list of strings, got another value", what);
+    if (!json_is_array(list)) RF__EXAMPLE_BAD(m, "%s: expected a list of strings, got %s", what,
+                                              rf__json_shown(list).text);
     for (size_t i = 0; i < p->n; i++)
         if (!json_is_string(json_array_get(list, i)))
-            RF__EXAMPLE_BAD(m, "%s: expected strings, got another value at place %zu", what, i + 1);
+            RF__EXAMPLE_BAD(m, "%s: expected strings, got %s at place %zu", what,
+                            rf__json_shown(json_array_get(list, i)).text, i + 1);
 }
 
 /* {"query": .., "pos": [..], "neg": [..]} with or without "pos_scores" and "neg_scores", in FlagEmbedding's format. */
@@ -108,7 +110,7 @@ static void read_labels(rf__example *m, const json_t *list, size_t n, float y[])
         const double x = json_is_boolean(v) ? json_is_true(v) : json_number_value(v);
         y[i] = (float)(x / m->l->o->score_max);
         if ((!json_is_number(v) && !json_is_boolean(v)) || !isfinite(y[i]))
-            RF__EXAMPLE_BAD(m, "label %zu: expected a finite number, got another value", i + 1);
+            RF__EXAMPLE_BAD(m, "label %zu: expected a finite number, got %s", i + 1, rf__json_shown(v).text);
     }
 }
 

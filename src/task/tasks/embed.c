@@ -41,7 +41,8 @@ static int64_t negatives_of(rf__example *m, const json_t **list)
     if (one) return 1;
     for (size_t i = 0; i < json_array_size(many); i++)
         if (!json_is_string(json_array_get(many, i)))
-            return RF__EXAMPLE_BAD(m, "negative %zu: expected a string, got another value", i + 1), -1;
+            return RF__EXAMPLE_BAD(m, "negative %zu: expected a string, got %s", i + 1,
+                                   rf__json_shown(json_array_get(many, i)).text), -1;
     return (int64_t)json_array_size(many);
 }
 

@@ -13,11 +13,13 @@ static rf_status example(rf__example *m, rf__items *out, rf_error *why)
     if (!n) return RF__EXAMPLE_BAD(m, "no list of choices"), RF_OK;
     for (size_t i = 0; i < n; i++)
         if (!json_is_string(json_array_get(choices, i)))
-            return RF__EXAMPLE_BAD(m, "choice %zu: expected a string, got another value", i + 1), RF_OK;
+            return RF__EXAMPLE_BAD(m, "choice %zu: expected a string, got %s", i + 1,
+                                   rf__json_shown(json_array_get(choices, i)).text), RF_OK;
     json_int_t label;
     if (!m->with_labels || !rf__json_whole(v, &label)) label = -1;
     if (m->with_labels && (label < 0 || label >= (json_int_t)n))
-        return RF__EXAMPLE_BAD(m, "label: expected the index of a choice, from 0, got another value"), RF_OK;
+        return RF__EXAMPLE_BAD(m, "label: expected the index of a choice, from 0, got %s",
+                               rf__json_shown(v).text), RF_OK;
     rf_status status = RF_OK;
     for (size_t i = 0; i < n && !status; i++)
         status = rf__items_text(out, m->record->text, rf__json_string(json_array_get(choices, i)), why);

@@ -223,8 +223,8 @@ static rf_status check_dictionary(rf_tokenizer_folder *f, const jieba *t)
                *name = json_string_value(json_object_get(x, "name"));
     if (!x || json_is_null(x)) return RF_OK;
     if (!hash)
-        return rf_fail(f->why, RF_EDATA, "%s: " KEY ": expected an object with \"hash\", got another value",
-                       f->config_path);
+        return rf_fail(f->why, RF_EDATA, "%s: " KEY ": expected an object with \"hash\", got %s", f->config_path,
+                       rf__json_shown(x).text);
     const rf_dictionary_header *h = t->dictionary.header;
     char own[17];
     snprintf(own, sizeof own, "%016" PRIx64, h->hash);
@@ -246,8 +246,8 @@ static rf_status read_kind(rf_tokenizer_folder *f, jieba *t)
     t->kind = word ? (strcmp(word, "jieba") ? RF_JIEBA_RUST : RF_JIEBA_PYTHON)
                    : (python ? RF_JIEBA_PYTHON : RF_JIEBA_RUST);
     if (!x || json_is_null(x) || (word && (!strcmp(word, "jieba") || !strcmp(word, "jieba-rs")))) return RF_OK;
-    return rf_fail(f->why, RF_EDATA, "%s: " SEGMENTER ": expected \"jieba-rs\" or \"jieba\", got another value",
-                   f->config_path);
+    return rf_fail(f->why, RF_EDATA, "%s: " SEGMENTER ": expected \"jieba-rs\" or \"jieba\", got %s", f->config_path,
+                   rf__json_shown(x).text);
 }
 
 /* bert4keras has one option, and different ids if a vocabulary contains a line twice. */

@@ -207,8 +207,8 @@ static rf_status read_entry(vocabulary *v, const char *path, const char *key, co
     const int64_t id = rf__whole_number(value);
     if (id < 0 || id >= v->n)
         return rf_fail(why, RF_EDATA,
-                       "%s: \"%.60s\": expected an id from 0 to %d, the number of pieces less one, got another value",
-                       path, rf__printable(key).text, (int)v->n - 1);
+                       "%s: \"%.60s\": expected an id from 0 to %d, the number of pieces less one, got %s", path,
+                       rf__printable(key).text, (int)v->n - 1, rf__json_shown(value).text);
     if (v->token[id])
         return rf_fail(why, RF_EDATA, "%s: expected one token for each id, got \"%.60s\" and \"%.60s\" for id %lld",
                        path, rf__printable(v->token[id]).text, rf__printable(key).text, (long long)id);

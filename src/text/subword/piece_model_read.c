@@ -59,8 +59,8 @@ static rf_status put_piece(rf__piece_model *p, char **name, const char *text, in
                            rf_error *why)
 {
     if (id < 0 || id >= p->n)
-        return rf_fail(why, RF_EDATA, "%s: model.vocab: \"%.60s\": expected an id from 0 to %d, got another value",
-                       path, rf__printable(text).text, (int)p->n - 1);
+        return rf_fail(why, RF_EDATA, "%s: model.vocab: \"%.60s\": expected an id from 0 to %d, got %lld", path,
+                       rf__printable(text).text, (int)p->n - 1, (long long)id);
     if (p->token[id])
         return rf_fail(why, RF_EDATA, "%s: model.vocab: id %lld belongs to \"%.60s\" and to \"%.60s\"", path,
                        (long long)id, rf__printable(p->token[id]).text, rf__printable(text).text);
@@ -110,8 +110,8 @@ static rf_status read_unigram(rf__piece_model *p, const json_t *model, const cha
     size_t bytes = 0, i;
     rf_status status = RF_OK;
     if (!n || n > MOST_PIECES)
-        return rf_fail(why, RF_EDATA, "%s: model.vocab: expected a list of 1 to %d pieces, got another value", path,
-                       MOST_PIECES);
+        return rf_fail(why, RF_EDATA, "%s: model.vocab: expected a list of 1 to %d pieces, got %s", path, MOST_PIECES,
+                       rf__json_shown(list).text);
     const json_t *unknown = json_object_get(model, "unk_id");
     if (unknown && !json_is_null(unknown) && (unk < 0 || unk >= (int64_t)n))
         return rf_fail(why, RF_EDATA,
@@ -151,8 +151,8 @@ static rf_status read_merge(rf__piece_model *p, const json_t *x, size_t rank, rf
     const size_t a_size = blank ? (size_t)(blank - text) : a ? strlen(a) : 0, b_size = b ? strlen(b) : 0;
     both_names->n = 0;
     if (!a || !b || b_size < p->prefix_size || (text && strchr(b, ' ')))
-        return rf_fail(why, RF_EDATA, "%s: model.merges: merge %zu: expected two pieces, got another value", path,
-                       rank);
+        return rf_fail(why, RF_EDATA, "%s: model.merges: merge %zu: expected two pieces, got %s", path, rank,
+                       rf__json_shown(x).text);
     if (!rf__subwords_append(both_names, a, a_size) ||
         !rf__subwords_append(both_names, b + p->prefix_size, b_size - p->prefix_size))
         return no_memory(path, why);
@@ -177,8 +177,8 @@ static rf_status read_merges(rf__piece_model *p, const json_t *model, const char
     json_t *x, *list = json_object_get(model, "merges");
     rf__growing names = {.ctx = p->ctx};
     rf_status status = RF_OK;
-    if (!json_is_array(list)) return rf_fail(why, RF_EDATA, "%s: model.merges: expected a list, got another value",
-                                             path);
+    if (!json_is_array(list)) return rf_fail(why, RF_EDATA, "%s: model.merges: expected a list, got %s", path,
+                                             rf__json_shown(list).text);
     json_array_foreach(list, i, x) {
         const char *line = json_string_value(x);
         if (line && !strncmp(line, "#version", strlen("#version"))) continue;
@@ -212,9 +212,8 @@ static rf_status read_vocab(rf__piece_model *p, const json_t *model, const char 
         bytes += strlen(key) + 1;
     }
     if (!n || most < 0 || most >= MOST_PIECES || (uint64_t)most > 4 * (uint64_t)n + 65536)
-        return rf_fail(why, RF_EDATA,
-                       "%s: model.vocab: expected an object of pieces with ids below %d, got another value", path,
-                       MOST_PIECES);
+        return rf_fail(why, RF_EDATA, "%s: model.vocab: expected an object of pieces with ids below %d, got %s", path,
+                       MOST_PIECES, rf__json_shown(map).text);
     if (!prepare(p, bytes, (int32_t)most + 1)) return no_memory(path, why);
     p->pieces = (int32_t)n;
     char *name = p->names;

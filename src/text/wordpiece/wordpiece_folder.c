@@ -30,8 +30,8 @@ static rf_status read_longest(source *s, const char *path, const json_t *x)
     if (!x) return RF_OK;
     const int64_t value = rf__whole_number(x);
     if (value < 1 || value > RF_MAX_WORD)
-        return rf_fail(s->f->why, RF_EDATA, "%s: max_input_chars_per_word: expected 1 to %d, got another value", path,
-                       RF_MAX_WORD);
+        return rf_fail(s->f->why, RF_EDATA, "%s: max_input_chars_per_word: expected 1 to %d, got %s", path, RF_MAX_WORD,
+                       rf__json_shown(x).text);
     s->options.max_word = (int)value;
     return RF_OK;
 }
@@ -221,8 +221,8 @@ static rf_status put_entry(source *s, entry **list, size_t *n, size_t *capacity,
                            int64_t id, size_t most, bool alone)
 {
     if (id < 0 || (size_t)id >= most)
-        return rf_fail(s->f->why, RF_EDATA, "%s: token %.40s: expected an id from 0 to %zu, got another value",
-                       s->f->fast_path, text, most - 1);
+        return rf_fail(s->f->why, RF_EDATA, "%s: token %.40s: expected an id from 0 to %zu, got %lld", s->f->fast_path,
+                       text, most - 1, (long long)id);
     if (memchr(text, '\n', size))
         return rf_fail(s->f->why, RF_EUNSUPPORTED, "%s: token %lld holds a line break", s->f->fast_path, (long long)id);
     const size_t old = *capacity;
@@ -271,8 +271,8 @@ static rf_status read_fast_vocab(source *s)
 {
     json_t *vocab = json_object_get(json_object_get(s->f->fast, "model"), "vocab");
     if (!json_object_size(vocab))
-        return rf_fail(s->f->why, RF_EDATA, "%s: model.vocab: expected an object of tokens, got another value",
-                       s->f->fast_path);
+        return rf_fail(s->f->why, RF_EDATA, "%s: model.vocab: expected an object of tokens, got %s", s->f->fast_path,
+                       rf__json_shown(vocab).text);
     rf__added_resolve(s->f->parts.added, s->f->parts.added_n, (int32_t)json_object_size(vocab), find_entry, vocab);
     entry *list = NULL;
     size_t n = 0, capacity = 0, bytes = 0;

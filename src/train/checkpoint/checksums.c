@@ -242,7 +242,8 @@ static rf_status check_file(const check *c, const json_t *entry, rf_error *why)
     const json_int_t bytes = json_integer_value(json_object_get(entry, "size"));
     rf_error damage = {0};
     if (!plain_name(name) || !expected)
-        return rf_fail(why, RF_EDATA, "%s: expected a list of files with checksums, got another value", c->list);
+        return rf_fail(why, RF_EDATA, "%s: expected a list of files with checksums, got %s", c->list,
+                       rf__json_shown(entry).text);
     const rf_status status = compare(c, name, bytes, expected, &damage);
     if (c->report) c->report(c->user, name, status ? damage.text : NULL);
     return status ? rf_fail(why, status, "%s: %s", name, damage.text) : RF_OK;
@@ -261,11 +262,13 @@ static rf_status check_list(const check *c, json_t *all, rf_error *why)
     rf_status status = RF_OK;
     if (!text) status = rf_fail(why, RF_ENOMEM, "out of memory: %s", c->list);
     else if (!kind || strcmp(kind, format))
-        status = rf_fail(why, RF_EUNSUPPORTED, "%s: format: expected \"%s\", got another value", c->list, format);
+        status = rf_fail(why, RF_EUNSUPPORTED, "%s: format: expected \"%s\", got %s", c->list, format,
+                         rf__json_shown(json_object_get(all, "format")).text);
     else if (!json_is_string(own) || strcmp(json_string_value(own), hex))
         status = rf_fail(why, RF_EDATA, "%s: CRC", c->list);
     else if (!json_array_size(files))
-        status = rf_fail(why, RF_EDATA, "%s: expected a list of files with checksums, got another value", c->list);
+        status = rf_fail(why, RF_EDATA, "%s: expected a list of files with checksums, got %s", c->list,
+                         rf__json_shown(files).text);
     free(text);
     json_decref(own);
     return status;

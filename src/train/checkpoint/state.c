@@ -222,25 +222,26 @@ static rf_status read_all(const json_t *all, const char *path, rf__state *s, rf_
     const char *kernels = json_string_value(json_object_get(all, "kernels"));
     const json_t *held = json_object_get(all, "data_held");
     if (!kind || strcmp(kind, format))
-        return rf_fail(why, RF_EUNSUPPORTED, "%s: format: expected \"%s\", got another value", path, format);
+        return rf_fail(why, RF_EUNSUPPORTED, "%s: format: expected \"%s\", got %s", path, format,
+                       rf__json_shown(json_object_get(all, "format")).text);
     for (size_t i = 0; i < RF_COUNT(rows); i++)
         if (!set(s, &rows[i], json_object_get(all, rows[i].name)))
             return rf_fail(why, RF_EDATA, "%s: %s: expected a value of this key, got another one", path, rows[i].name);
     if (!set_waiting(&s->position, json_object_get(all, "data_waiting")))
-        return rf_fail(why, RF_EDATA, "%s: data_waiting: expected a list of at most %d pieces, got another value", path,
-                       (int)RF__WAITING);
+        return rf_fail(why, RF_EDATA, "%s: data_waiting: expected a list of at most %d pieces, got %s", path,
+                       (int)RF__WAITING, rf__json_shown(json_object_get(all, "data_waiting")).text);
     if (!set_cursors(&s->position, json_object_get(all, "data_streams")))
-        return rf_fail(why, RF_EDATA, "%s: data_streams: expected a list of fewer than %d places, got another value",
-                       path, (int)RF__SOURCES);
+        return rf_fail(why, RF_EDATA, "%s: data_streams: expected a list of fewer than %d places, got %s", path,
+                       (int)RF__SOURCES, rf__json_shown(json_object_get(all, "data_streams")).text);
     if (!set_stages(s, json_object_get(all, "stages")))
-        return rf_fail(why, RF_EDATA,
-                       "%s: stages: expected a list of at most %d losses with accuracies, got another value", path,
-                       (int)RF__STAGES);
+        return rf_fail(why, RF_EDATA, "%s: stages: expected a list of at most %d losses with accuracies, got %s", path,
+                       (int)RF__STAGES, rf__json_shown(json_object_get(all, "stages")).text);
     snprintf(s->version, sizeof s->version, "%.23s", version ? rf__printable(version).text : "");
     snprintf(s->kernels, sizeof s->kernels, "%.31s", kernels ? rf__printable(kernels).text : "");
-    if (!set_hash(&s->data, hash)) return rf_fail(why, RF_EDATA, "%s: data: expected a hash, got another value", path);
+    if (!set_hash(&s->data, hash)) return rf_fail(why, RF_EDATA, "%s: data: expected a hash, got %s", path,
+                                                  rf__json_shown(json_object_get(all, "data")).text);
     if (held && !set_hash(&s->held, json_string_value(held)))
-        return rf_fail(why, RF_EDATA, "%s: data_held: expected a hash, got another value", path);
+        return rf_fail(why, RF_EDATA, "%s: data_held: expected a hash, got %s", path, rf__json_shown(held).text);
     return RF_OK;
 }
 
@@ -255,8 +256,8 @@ rf_status rf__state_parse(const char *text, size_t size, const char *name, rf__s
     if (!all) return why->code;
     rf_status status = read_all(all, name, &s, why);
     json_t *saved = json_object_get(all, "options");
-    if (!status && !json_is_object(saved)) status = rf_fail(why, RF_EDATA,
-                                                            "%s: options: expected an object, got another value", name);
+    if (!status && !json_is_object(saved)) status = rf_fail(why, RF_EDATA, "%s: options: expected an object, got %s",
+                                                            name, rf__json_shown(saved).text);
     if (!status) {
         *out = s;
         *options = json_incref(saved);

@@ -42,7 +42,7 @@ holds out '"tokens":["[CLS]","今","天","the","[SEP]"]'
 model other '{"model_type": "roformer", "tokenizer_class": "T5Tokenizer"}'
 expect 3 'tokenizer_class: T5Tokenizer: expected tokenizer.json' "$program" tokenize -m other x
 printf '{"tokenizer_class": 5}' > other/config.json
-expect 3 'tokenizer_class: expected a string, got another value' "$program" tokenize -m other x
+expect 3 'tokenizer_class: expected a string, got 5' "$program" tokenize -m other x
 
 # What writes a tokenizer writes down the class.
 "$make_model" small && for m in bare by_config; do
