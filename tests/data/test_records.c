@@ -94,6 +94,40 @@ static void a_header_is_no_example(void **state)
 
 /* ---- labels ---- */
 
+/* transformers takes a list of floats, one for each label, with problem_type multi_label_classification. */
+static void lists_of_zeros_and_ones(void **state)
+{
+    (void)state;
+    static const float expected[] = {0, 1, 0, 1, 0, 1, 0, 0, 0};
+    static const char lists[] = "{\"text\": \"the\", \"labels\": [0.0, 1.0, 0.0]}\n"
+                                "{\"text\": \"cat\", \"labels\": [1.0, 0.0, 1.0]}\n"
+                                "{\"text\": \"dog\", \"labels\": [0.0, 0.0, 0.0]}\n";
+    reading *g = fine("multilabel", "a.jsonl", lists);
+    assert_int_equal(g->l.n, 3);
+    assert_string_equal(g->l.name[2], "2");
+    assert_memory_equal(g->items.target, expected, sizeof expected);
+    end(g);
+    const rf_finetune_options named = {.task = "multilabel", .labels = "x,y,z"};
+    g = read_as(&named, "a.jsonl", TEXT(lists), true);
+    assert_int_equal(g->status, RF_OK);
+    assert_memory_equal(g->items.target, expected, sizeof expected);
+    end(g);
+    const rf_finetune_options numbers = {.task = "multilabel", .labels = "2,0,1"};       /* by place */
+    g = read_as(&numbers, "a.jsonl", TEXT(lists), true);
+    assert_memory_equal(g->items.target, expected, sizeof expected);
+    end(g);
+    const rf_finetune_options more = {.task = "multilabel", .labels = "x,y,z,u"};
+    refuse(&more, "a.jsonl", TEXT(lists), true, RF_EDATA,
+           "a.jsonl:1: label: expected a list of 4 numbers, one for each label, got 3");
+    bad("multilabel", "a.jsonl",
+        "{\"text\": \"the\", \"labels\": [0, 1, 1]}\n{\"text\": \"cat\", \"labels\": [0, 1]}\n",
+        "a.jsonl:1: label: expected each label once, got one twice");
+    g = fine("multilabel", "a.jsonl",
+             "{\"text\": \"the\", \"labels\": [2, 5]}\n{\"text\": \"cat\", \"labels\": []}\n");
+    assert_int_equal(g->l.n, 2);
+    end(g);
+}
+
 static void white_space_is_no_part_of_a_label(void **state)
 {
     (void)state;
@@ -211,7 +245,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(empty_texts_are_rows),      cmocka_unit_test(labels_are_not_needed),
-        cmocka_unit_test(a_header_is_no_example),    cmocka_unit_test(white_space_is_no_part_of_a_label),
+        cmocka_unit_test(a_header_is_no_example),    cmocka_unit_test(lists_of_zeros_and_ones),
+        cmocka_unit_test(white_space_is_no_part_of_a_label),
         cmocka_unit_test(other_encodings_are_named), cmocka_unit_test(separators_are_suggested_and_read),
     };
     return cmocka_run_group_tests_name("data/records", tests, NULL, NULL);

@@ -3,15 +3,41 @@
  *     loss      mean over examples and labels of  -t log s(z) - (1 - t) log(1 - s(z)),   s the logistic function
  *     answer    the labels with z > 0 */
 #include <math.h>
+#include <stdio.h>
 
 #include "task/metrics.h"
 #include "task/task.h"
+
+/* Whether a list has one number, 0.0 or 1.0, for each label, as transformers expects with this problem_type. */
+static bool is_multi_hot(const json_t *list)
+{
+    size_t i, ones = 0;
+    const json_t *v;
+    json_array_foreach(list, i, v) ones += json_is_real(v) && (json_real_value(v) == 0 || json_real_value(v) == 1);
+    return i > 0 && ones == i;
+}
+
+/* Labels that are not known yet are called by their numbers. */
+static rf_status multi_hot(const rf__labeled *l, const json_t *list, rf__label_fn *one, void *user, rf_error *why)
+{
+    const size_t n = json_array_size(list);
+    rf_status status = RF_OK;
+    for (size_t i = 0; i < n && (!l->fixed || i < l->n) && !status; i++) {
+        char number[32];
+        const char *name = l->fixed ? l->name[i] : number;
+        snprintf(number, sizeof number, "%zu", i);
+        if (!l->fixed || json_real_value(json_array_get(list, i)) > 0)
+            status = one(user, rf__trim((rf__text){name, strlen(name)}), why);
+    }
+    return status;
+}
 
 /* "a, b", or in JSON a list. */
 static rf_status labels(const rf__labeled *l, const rf__file_record *r, rf__label_fn *one, void *user, rf_error *why)
 {
     const json_t *list = rf__record_member(r->json, l->layout.label);
     rf_status status = RF_OK;
+    if (is_multi_hot(list)) return multi_hot(l, list, one, user, why);
     if (json_is_array(list)) return rf__labels_list(l, list, one, user, why);
     for (const char *at = r->label.at, *end = at ? at + r->label.size : at; at && at < end && !status;) {
         const char *stop = memchr(at, ',', (size_t)(end - at));
@@ -23,10 +49,25 @@ static rf_status labels(const rf__labeled *l, const rf__file_record *r, rf__labe
     return status;
 }
 
+/* A list of 0.0 and 1.0 has one number for each label. One of integers names labels, each at most once: 0 and 1 for
+ * every label would name the first two of them. */
+static void check_list(rf__example *m, int64_t K)
+{
+    const json_t *list = rf__record_member(m->record->json, m->l->layout.label);
+    const size_t n = json_array_size(list);
+    int64_t different = 0;
+    for (int64_t i = 0; i < K; i++) different += m->target[i] > 0;
+    if (is_multi_hot(list) && n != (size_t)K)
+        RF__EXAMPLE_BAD(m, "label: expected a list of %lld numbers, one for each label, got %zu", (long long)K, n);
+    if (json_is_integer(json_array_get(list, 0)) && different < (int64_t)m->n)
+        RF__EXAMPLE_BAD(m, "label: expected each label once, got one twice; numbers for all labels are 0.0 and 1.0");
+}
+
 static rf_status example(rf__example *m, rf__items *out, rf_error *why)
 {
     memset(m->target, 0, (size_t)out->K * sizeof *m->target);
     for (size_t i = 0; i < m->n; i++) m->target[m->id[i]] = 1;
+    if (m->with_labels && !m->bad) check_list(m, out->K);
     if (m->bad) return RF_OK;
     const rf_status status = rf__items_text(out, m->record->text, m->record->pair, why);
     return status ? status : rf__items_end(out, -1, m->target, why);
