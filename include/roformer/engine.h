@@ -91,6 +91,9 @@ typedef struct rf_engine_job_options {
                                    folder; "": none. RF_EUNSUPPORTED: the folder's chat template places the prompt */
     int admitted;               /* 1: the job is a part of work that has been accepted, so that max_wait and
                                    max_queue_tokens do not refuse it; default 0 */
+    int cut_side;               /* only rf_engine_classify and rf_engine_cross: as in rf_embed_options; default 0 */
+    int raw;                    /* only rf_engine_classify: 1: the outputs of the model, [n, num_labels], in place of
+                                   the scores of the labels; default 0 */
 } rf_engine_job_options;
 void rf_engine_job_options_init(rf_engine_job_options *o, size_t size);
 #define rf_engine_job_defaults(o) rf_engine_job_options_init((o), sizeof *(o))

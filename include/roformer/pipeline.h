@@ -120,6 +120,8 @@ typedef struct rf_embed_options {
     int include_prompt;         /* 1: the prompt's tokens are pooled with the others; 0: they are left out; -1
                                    (default): as the folder says */
     int64_t prompt_tokens;      /* how many of a text's first tokens are left out; set by rf_embed_resolve */
+    int cut_side;               /* which part of a longer text is removed: RF_ENCODE_CUT_BEGIN, RF_ENCODE_CUT_END
+                                   (tokenizer.h); 0 (default): as the tokenizer's folder says */
 } rf_embed_options;
 void rf_embed_options_init(rf_embed_options *o, size_t size);
 #define rf_embed_defaults(o) rf_embed_options_init((o), sizeof *(o))

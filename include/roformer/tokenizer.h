@@ -129,7 +129,9 @@ void rf_encoding_clear(rf_encoding *e);
 enum {
     RF_ENCODE_PLAIN = 1,        /* do not add [CLS] and [SEP] */
     RF_ENCODE_APPEND = 2,       /* append to what `e` holds */
-    RF_ENCODE_NO_SPECIALS = 4   /* treat "[MASK]" and the like in the text as plain text */
+    RF_ENCODE_NO_SPECIALS = 4,  /* treat "[MASK]" and the like in the text as plain text */
+    RF_ENCODE_CUT_BEGIN = 8,    /* truncation removes the beginning of texts, */
+    RF_ENCODE_CUT_END = 16      /* or their end; with neither of them, as the tokenizer's folder says */
 };
 
 /* Encodes a text as [CLS] A [SEP], or a pair as [CLS] A [SEP] B [SEP] if `pair` is not NULL. The result is truncated to

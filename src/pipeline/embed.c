@@ -134,7 +134,8 @@ static rf_status check(const rf_pipeline *p, const rf_embed_options *o, bool tok
         return rf_fail(why, RF_EARG, "skip_special_tokens: expected 0 or 1, got %d", o->skip_special_tokens);
     if (o->include_prompt < 0 || o->include_prompt > 1)
         return rf_fail(why, RF_EARG, "include_prompt: expected -1 to 1, got %d", o->include_prompt);
-    const rf_status status = check_pooling(p, o, tokens, why);
+    rf_status status = check_pooling(p, o, tokens, why);
+    if (!status) status = rf__check_cut_side(o->cut_side, why);
     if (status || (o->dimensions >= 0 && o->dimensions <= full_width(p, o, tokens))) return status;
     return rf_fail(why, RF_EARG, "dimensions: expected at most %lld, the width of the model, got %lld",
                    (long long)full_width(p, o, tokens), (long long)o->dimensions);
@@ -340,10 +341,10 @@ static rf_status add_text(const rf_pipeline *p, rf__text_window *w, joined to, c
 {
     const rf_tokenizer *t = rf_model_tokenizer(p->model);
     size_t all;
-    if (!*o->prompt || !text) return rf__window_add(w, t, text, bytes, o->max_length, cut, why);
+    if (!*o->prompt || !text) return rf__window_add(w, t, text, bytes, o->max_length, o->cut_side, cut, why);
     if (!rf__join(p->ctx, to.at, to.size, o->prompt, text, bytes, &all))
         return rf_fail(why, RF_ENOMEM, "out of memory: a text of %zu bytes", bytes);
-    return rf__window_add(w, t, *to.at, all, o->max_length, cut, why);
+    return rf__window_add(w, t, *to.at, all, o->max_length, o->cut_side, cut, why);
 }
 
 static int64_t count_unknown(const rf_pipeline *p, const rf__text_window *w)

@@ -119,7 +119,7 @@ static rf_status take_texts(rf_pipeline *p, const char *const text[], const size
     for (int64_t i = 0; i < n; i++) {
         bool cut;
         const int64_t before = p->fills.n;
-        rf_status status = rf__window_add(w, t, text[i], rf__text_bytes(text, bytes, i), limit, &cut, inner);
+        rf_status status = rf__window_add(w, t, text[i], rf__text_bytes(text, bytes, i), limit, 0, &cut, inner);
         if (!status) status = find_masks(p, i, inner);
         if (!status && p->fills.n == before) {
             w->n--;

@@ -15,13 +15,18 @@ typedef struct rf__text_window {
     int64_t n;
 } rf__text_window;
 
-/* Appends a text. `cut` counts it if it was longer than `limit` tokens (0: no limit). */
+/* Appends a text. `cut` counts it if it was longer than `limit` tokens (0: no limit). side: RF_ENCODE_CUT_BEGIN,
+ * RF_ENCODE_CUT_END or 0. */
 rf_status rf__window_add(rf__text_window *w, const rf_tokenizer *t, const char *text, size_t bytes, int64_t limit,
-                         bool *cut, rf_error *why);
+                         int side, bool *cut, rf_error *why);
 
 /* The same for a text and a second one (NULL: none). */
 rf_status rf__window_add_pair(rf__text_window *w, const rf_tokenizer *t, const char *text, size_t bytes,
-                              const char *pair, size_t pair_bytes, int64_t limit, bool *cut, rf_error *why);
+                              const char *pair, size_t pair_bytes, int64_t limit, int side, bool *cut,
+                              rf_error *why);
+
+/* RF_EARG: none of the values of cut_side. */
+rf_status rf__check_cut_side(int side, rf_error *why);
 
 /* A window of texts, sorted by length and divided into parts, each of which is a batch (window.c). */
 typedef struct rf__parts {

@@ -6,20 +6,26 @@
 #include "pipeline/pipeline.h"
 
 rf_status rf__window_add(rf__text_window *w, const rf_tokenizer *t, const char *text, size_t bytes, int64_t limit,
-                         bool *cut, rf_error *why)
+                         int side, bool *cut, rf_error *why)
 {
-    return rf__window_add_pair(w, t, text, bytes, NULL, 0, limit, cut, why);
+    return rf__window_add_pair(w, t, text, bytes, NULL, 0, limit, side, cut, why);
+}
+
+rf_status rf__check_cut_side(int side, rf_error *why)
+{
+    if (!side || side == RF_ENCODE_CUT_BEGIN || side == RF_ENCODE_CUT_END) return RF_OK;
+    return rf_fail(why, RF_EARG, "cut_side: expected RF_ENCODE_CUT_BEGIN, RF_ENCODE_CUT_END or 0, got %d", side);
 }
 
 rf_status rf__window_add_pair(rf__text_window *w, const rf_tokenizer *t, const char *text, size_t bytes,
-                              const char *pair, size_t pair_bytes, int64_t limit, bool *cut, rf_error *why)
+                              const char *pair, size_t pair_bytes, int64_t limit, int side, bool *cut, rf_error *why)
 {
     size_t dropped = 0;
     const size_t before = w->n ? (size_t)w->start[w->n] : 0;
     if (!text) return rf_fail(why, RF_EARG, "text: expected a text, got NULL");
     if (!rf__grow(w->e.ctx, &w->start, &w->capacity, (size_t)w->n + 2, sizeof *w->start))
         return rf_fail(why, RF_ENOMEM, "out of memory: %lld texts", (long long)w->n + 1);
-    const int flags = w->n ? RF_ENCODE_APPEND : 0;
+    const int flags = side | (w->n ? RF_ENCODE_APPEND : 0);
     const rf_status status = rf_encode(t, text, bytes, pair, pair_bytes, (size_t)limit, flags, &w->e, &dropped, why);
     if (status) return status;
     if (w->e.n > INT32_MAX) {

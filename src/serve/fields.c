@@ -47,6 +47,8 @@ static bool all(const json_t *list, bool (*is)(const json_t *))
 
 static bool is_string(const json_t *v) { return json_is_string(v); }
 
+static bool is_object(const json_t *v) { return json_is_object(v); }
+
 static bool is_id(const json_t *v)
 {
     json_int_t n;
@@ -135,6 +137,7 @@ static const char *const expectation[] = {
     [SRV_LABELED] = "a string, an object with \"text\" and \"text_pair\", or a list of these",
     [SRV_IDS] = "a list of token ids, or a list of such lists",
     [SRV_OBJECT] = "an object",
+    [SRV_OBJECTS] = "a list of objects",
     [SRV_DOCUMENTS] = "a list of strings or of objects with a string \"text\"",
 };
 
@@ -153,6 +156,7 @@ static bool fits(const json_t *v, const srv_field *f)
     case SRV_LABELED: return is_labeled(v);
     case SRV_IDS: return is_ids_or_many(v);
     case SRV_OBJECT: return json_is_object(v);
+    case SRV_OBJECTS: return all(v, is_object);
     case SRV_DOCUMENTS: return all(v, is_document);
     case SRV_ONLY: return is_only(v, f->choices);
     case SRV_ANY:
@@ -293,7 +297,7 @@ static void drop_unknown(json_t *in, const srv_field *field)
 }
 
 /* `curl -d` declares every body as a form. A form contains no brace, because names are percent-encoded. */
-static bool is_object(const srv_request *r)
+static bool begins_object(const srv_request *r)
 {
     size_t i = 0;
     while (i < r->size && strchr(" \t\r\n", r->body[i])) i++;
@@ -312,11 +316,12 @@ static int64_t json_memory(const srv_request *r)
     return (int64_t)r->size + VALUE * values;
 }
 
-bool srv_read_body(srv_request *r)
+static bool parse_body(srv_request *r)
 {
     rf_error why = {0};
+    if (r->in) return true; /* a part of another request */
     if (!srv_go_on(r) || !srv_charge(r, json_memory(r))) return false; /* it has waited for a worker */
-    r->form = r->form && !is_object(r);
+    r->form = r->form && !begins_object(r);
     if (!r->form) r->in = rf__json_parse(r->body ? r->body : "", r->size, 0, "body", &why);
     else if (!(r->in = parse_form(r->body, r->size)))
         rf_fail(&why, RF_EDATA, "body: expected a form of UTF-8 texts, each name once, got something else");
@@ -332,6 +337,12 @@ bool srv_read_body(srv_request *r)
     if (r->key_in_body && !(key && srv_key_matches(r->s, key)))
         return srv_error(r, 401, "Unauthorized", "expected a valid API key as `api_key`, or as the header "
                          "\"Authorization: Bearer KEY\""), false;
+    return true;
+}
+
+bool srv_read_body(srv_request *r)
+{
+    if (!parse_body(r)) return false;
     if (srv_dialect_is_strict(r->dialect) && !check_names(r, "body", r->in, r->route->field)) return false;
     if (r->route->field->kind != SRV_ANY) drop_unknown(r->in, r->route->field);
     return srv_check(r, r->in, r->route->field);
@@ -361,17 +372,26 @@ int64_t srv_most_bytes(const srv_request *r)
     return r->model->max_length > 0 ? SRV_TOKEN_BYTES * r->model->max_length : INT64_MAX;
 }
 
-void srv_cut_texts(const srv_request *r, srv_texts *t)
+/* Keeps `most` bytes of a longer text, or up to 3 less, so that it is cut between characters. */
+static void cut_text(const char **text, size_t *bytes, size_t most, bool begin)
 {
-    const int64_t most = srv_most_bytes(r);
-    for (int64_t i = 0; i < t->n; i++)
-        if ((int64_t)t->bytes[i] > most) {
-            t->bytes[i] = (size_t)most;
-            while ((t->text[i][t->bytes[i]] & 0xC0) == 0x80) t->bytes[i]--; /* between characters */
-        }
+    const char *end = *text + *bytes;
+    if (*bytes <= most) return;
+    if (begin) *text = end - most;
+    else end = *text + most;
+    while (begin && (**text & 0xC0) == 0x80) ++*text;
+    while (!begin && (*end & 0xC0) == 0x80) end--;
+    *bytes = (size_t)(end - *text);
 }
 
-bool srv_truncates(const srv_request *r) { return srv_bool(r->in, "truncate", r->s->o.auto_truncate); }
+srv_fit srv_fit_of(const srv_request *r, const json_t *in)
+{
+    const char *side = srv_string(in, "truncation_direction");
+    return (srv_fit){.cut = srv_bool(in, "truncate", r->s->o.auto_truncate),
+                     .side = !side                            ? 0
+                             : (*side == 'L' || *side == 'l') ? RF_ENCODE_CUT_BEGIN
+                                                              : RF_ENCODE_CUT_END};
+}
 
 bool srv_input_fits(srv_request *r, rf_encoding *e, const char *name, const char *text, size_t bytes, const char *pair,
                     size_t pair_bytes)
@@ -388,13 +408,32 @@ bool srv_input_fits(srv_request *r, rf_encoding *e, const char *name, const char
     return !r->status;
 }
 
-bool srv_texts_fit(srv_request *r, const char *name, srv_texts *t)
+/* Whether a prompt and a text fit. */
+static bool prompted_fits(srv_request *r, rf_encoding *e, const char *name, const char *prompt, const char *text,
+                          size_t bytes)
+{
+    srv_text all = {0};
+    srv_puts(&all, prompt);
+    srv_put(&all, text, bytes);
+    const bool good = all.failed ? (srv_error(r, 503, "Overloaded", "out of memory: a text"), false)
+                                 : srv_input_fits(r, e, name, all.at, all.n, NULL, 0);
+    srv_text_clear(&all);
+    return good;
+}
+
+bool srv_texts_fit(srv_request *r, const char *name, srv_texts *t, srv_fit how)
 {
     rf_encoding e;
     bool good = true;
-    if (srv_truncates(r)) return srv_cut_texts(r, t), true;
+    const size_t most = (size_t)srv_most_bytes(r);
+    for (int64_t i = 0; i < t->n && how.cut; i++)
+        cut_text(&t->text[i], &t->bytes[i], most, how.side == RF_ENCODE_CUT_BEGIN);
+    if (how.cut) return true;
     rf_encoding_init(&e, r->s->o.ctx);
-    for (int64_t i = 0; i < t->n && good; i++) good = srv_input_fits(r, &e, name, t->text[i], t->bytes[i], NULL, 0);
+    for (int64_t i = 0; i < t->n && good; i++)
+        good = how.prompt && *how.prompt
+                   ? prompted_fits(r, &e, name, how.prompt, t->text[i], t->bytes[i])
+                   : srv_input_fits(r, &e, name, t->text[i], t->bytes[i], NULL, 0);
     rf_encoding_clear(&e);
     return good;
 }

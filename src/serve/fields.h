@@ -18,6 +18,7 @@ typedef enum srv_kind {
     SRV_LABELED,   /* a text, {"text", "text_pair"}, or a list of these and of lists of one or two strings       */
     SRV_IDS,       /* a list of token ids, or a list of such lists                                               */
     SRV_OBJECT,    /* its members are in `members`                                                               */
+    SRV_OBJECTS,   /* a list of objects                                                                          */
     SRV_DOCUMENTS, /* a list of strings or of objects with member "text"                                         */
     SRV_ANY,       /* checked by the route itself                                                                */
     SRV_IGNORED,   /* without effect on the answer                                                               */

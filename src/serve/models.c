@@ -21,6 +21,7 @@ static void close_model(srv_model *m)
     srv_shared_free(m->shared);
     rf_pipeline_close(m->pipeline);
     rf_engine_close(m->engine);
+    rf_sentence_free(&m->prompts);
     pthread_mutex_destroy(&m->index_lock);
     free(m);
 }
@@ -43,6 +44,7 @@ static void read_settings(srv_model *m, const char *folder)
     const rf_sentence *s = NULL;
     if (!can_embed(m, &m->no_vectors)) rf_embed_defaults_of(m->pipeline, &m->embed, &m->no_vectors);
     const rf_answerer *a = rf_pipeline_answerer(m->pipeline);
+    (void)rf__sentence_prompts(m->s->o.ctx, folder, &m->prompts, &m->no_prompts);
     if (srv_fills_masks(m))
         (void)rf__sparse_read(m->s->o.ctx, folder, c->max_position_embeddings, &m->sparse, &m->no_sparse);
     m->max_length = a && a->max_length > 0 ? a->max_length

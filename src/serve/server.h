@@ -109,6 +109,8 @@ struct srv_request {
     json_t *in;            /* the body                                                                   */
     srv_task task[2];      /* in the queue of the workers; [1]: the end of a shared call's job           */
     srv_step *finish;      /* the function that a worker calls with the result                           */
+    srv_request *whole;    /* of which this is a part without a connection, or NULL                      */
+    srv_step *over;        /* of a part: called when it has its answer                                   */
     atomic_int ends;       /* ends of jobs, and of the calls that submitted them                         */
     srv_pieces pieces;
     bool shared;           /* the job also computes other requests, so it is not canceled                */
@@ -266,6 +268,8 @@ struct srv_model {
     rf_embed_options embed;    /* of the folder                                                              */
     rf__sparse sparse;         /* how it pools sparse vectors                                                */
     rf_error no_sparse;        /* the reason why these are not computed, or code 0                           */
+    rf_sentence prompts;       /* only its prompts                                                           */
+    rf_error no_prompts;       /* the reason why these cannot be read, or code 0                             */
     rf_error no_vectors;       /* the reason why the model computes no vectors, or code 0                    */
     int64_t max_length;        /* tokens of an input                                                         */
     struct srv_shared *shared; /* requests that are computed together (shared_call.c)                        */

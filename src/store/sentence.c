@@ -223,14 +223,15 @@ static rf_status read_similarity(const char *path, const json_t *root, rf_senten
     return RF_OK;
 }
 
-static rf_status read_prompts(const char *folder, rf_sentence *s, rf_error *why)
+/* vectors: of a model for dense vectors, whose other keys in the file have to be known. */
+static rf_status read_prompts(const char *folder, bool vectors, rf_sentence *s, rf_error *why)
 {
     char path[4096];
     const char *name;
     json_t *root, *text;
     rf_status status = rf__sentence_load(s->ctx, folder, "", RF_FILE_PROMPTS, false, path, &root, why);
-    if (!status && root) status = rf__folder_keys_check(RF_KEYS_PROMPTS, path, root, why);
-    if (!status && root) status = read_similarity(path, root, s, why);
+    if (!status && root && vectors) status = rf__folder_keys_check(RF_KEYS_PROMPTS, path, root, why);
+    if (!status && root && vectors) status = read_similarity(path, root, s, why);
     if (status || !root) return json_decref(root), status;
     json_t *all = json_object_get(root, "prompts");
     const json_t *cut = json_object_get(root, "truncate_dim");
@@ -266,6 +267,15 @@ static rf_status read_prompts(const char *folder, rf_sentence *s, rf_error *why)
     return status;
 }
 
+rf_status rf__sentence_prompts(const rf_ctx *ctx, const char *folder, rf_sentence *out, rf_error *why)
+{
+    rf_sentence s = {.ctx = ctx, .default_prompt = -1};
+    const rf_status status = read_prompts(folder, false, &s, why);
+    if (status) rf_sentence_free(&s);
+    else *out = s;
+    return status;
+}
+
 /* For a folder without modules.json: a checkpoint of a run that trains such a model, or a RoFormer-Sim, whose pooler
  * uses the first token. For all other folders, the tokenizer's limit applies, as in sentence-transformers. Code that
  * opens the model reports errors in its config.json. */
@@ -277,7 +287,7 @@ static rf_status of_config(const rf_ctx *ctx, const char *folder, rf_sentence *s
         snprintf(s->pooling, sizeof s->pooling, "%s", c.sentence_pooling);
         s->normalize = c.sentence_normalize;
         s->max_length = c.task_max_length;
-        return read_prompts(folder, s, why);
+        return read_prompts(folder, true, s, why);
     }
     if (c.linear_pooler) snprintf(s->pooling, sizeof s->pooling, "cls");
     return c.linear_pooler ? RF_OK : tokenizer_length(folder, "", s, why);
@@ -292,7 +302,7 @@ rf_status rf__sentence_modules(const rf_ctx *ctx, const char *folder, rf_sentenc
     json_t *list;
     rf_status status = rf__sentence_load(ctx, folder, "", RF_FILE_MODULES, true, path, &list, why);
     if (!status && list) status = read_modules(folder, path, list, &s, m, why);
-    if (!status && list) status = read_prompts(folder, &s, why);
+    if (!status && list) status = read_prompts(folder, true, &s, why);
     if (!status && !list) status = of_config(ctx, folder, &s, why);
     if (!status && !list && *s.pooling) m->pooling = rf__poolings_of(s.pooling);
     json_decref(list);

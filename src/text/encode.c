@@ -317,6 +317,13 @@ static bool put_frame(const job *j, rf_encoding *e, size_t base, const tokens te
     return true;
 }
 
+/* Whether truncation removes the beginning of texts. */
+static bool cuts_begin(const job *j)
+{
+    return j->flags & (RF_ENCODE_CUT_BEGIN | RF_ENCODE_CUT_END) ? (j->flags & RF_ENCODE_CUT_BEGIN) != 0
+                                                                : j->t->cuts_begin;
+}
+
 static bool encode_all(const job *j, const char *text, size_t size, const char *pair, size_t pair_size, size_t limit,
                        rf_encoding *e, size_t *dropped)
 {
@@ -330,7 +337,7 @@ static bool encode_all(const job *j, const char *text, size_t size, const char *
         if (pair) longest_first(&of[0].n, &of[1].n, limit - around, j->t->slow);
         else if (of[0].n > limit - around) of[0].n = limit - around;
     }
-    for (int i = 0; i < 2 && j->t->cuts_begin; i++) of[i].from += whole[i] - of[i].n;
+    for (int i = 0; i < 2 && cuts_begin(j); i++) of[i].from += whole[i] - of[i].n;
     *dropped = whole[0] + whole[1] - of[0].n - of[1].n;
     return put_frame(j, e, base, of, pair != NULL);
 }
@@ -344,7 +351,7 @@ static bool encode_conversation(const job *j, const char *text, size_t size, siz
     if (!scratch_for(e, j->t) || !encode_text(j, e, text, size)) return false;
     const size_t whole = e->n;
     size_t n = whole - base;
-    if (limit && n > limit && j->t->cuts_begin) {
+    if (limit && n > limit && cuts_begin(j)) {
         move(e, base, whole - limit, limit);
         n = limit;
     } else if (limit && n > limit) {

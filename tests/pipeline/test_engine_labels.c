@@ -31,6 +31,7 @@ static void labels_are_those_of_the_answerer(void **state)
     rf_error why = {0};
     char *folder = tune(ctx, "cls", "text\tlabel\na house\tx\nthe river\ty\nis red\tz\n"), text[N][64];
     const char *list[N];
+    const float *probability;
     rf_answerer *a;
     rf_engine *e;
     rf_engine_job *job[4];
@@ -59,6 +60,20 @@ static void labels_are_those_of_the_answerer(void **state)
         }
         rf_engine_job_free(job[i]);
     }
+    rf_engine_job_options o;
+    rf_engine_job_defaults(&o);
+    o.raw = 1;                                                            /* of whose softmax those are the values */
+    if (rf_engine_classify(e, list, NULL, NULL, NULL, 1, &o, &job[0], &why) || rf_engine_wait(job[0], -1, &why) ||
+        rf_answerer_classify(a, list[0], strlen(list[0]), NULL, 0, &probability, &why))
+        fail_msg("%s", why.text);
+    const float *z = rf_engine_result(job[0], NULL, NULL);
+    for (int k = 1; k < 3; k++)
+        assert_true(fabs(exp((double)z[k] - (double)z[0]) - (double)probability[k] / (double)probability[0]) < 1e-5);
+    rf_engine_job_free(job[0]);
+    o.cut_side = 1;
+    assert_int_equal(rf_engine_classify(e, list, NULL, NULL, NULL, 1, &o, &job[0], &why), RF_EARG);
+    t_failed(&why, RF_EARG, "cut_side: expected RF_ENCODE_CUT_BEGIN, RF_ENCODE_CUT_END or 0, got 1");
+    why = (rf_error){0};
     assert_int_equal(rf_engine_cross(e, "a", 1, list, NULL, 2, 0, NULL, &job[0], &why), RF_EUNSUPPORTED);
     t_failed(&why, RF_EUNSUPPORTED, "expected a model with one output (a reranker), got one with 3");
     rf_engine_close(e);

@@ -14,7 +14,7 @@ static void put_file(const char *folder, const char *name, const json_t *x)
     free(text);
 }
 
-static void same(const rf_tokenizer *t, const json_t *set, size_t number)
+static void same(const rf_tokenizer *t, int flags, const json_t *set, size_t number)
 {
     rf_encoding e;
     rf_error why = {0};
@@ -27,7 +27,7 @@ static void same(const rf_tokenizer *t, const json_t *set, size_t number)
         const size_t limit = (size_t)json_integer_value(json_object_get(c, "limit"));
         size_t dropped = 0;
         if (rf_encode(t, json_string_value(text), json_string_length(text), json_string_value(pair),
-                      json_string_length(pair), limit, 0, &e, &dropped, &why))
+                      json_string_length(pair), limit, flags, &e, &dropped, &why))
             fail_msg("%s", why.text);
         bool good = e.n == json_array_size(ids);
         for (size_t k = 0; k < e.n && good; k++) good = e.id[k] == json_integer_value(json_array_get(ids, k));
@@ -37,6 +37,24 @@ static void same(const rf_tokenizer *t, const json_t *set, size_t number)
                 assert_int_equal(json_string_value(text)[e.start[k]], rf_tokenizer_token(t, e.id[k])[0]);
     }
     rf_encoding_clear(&e);
+}
+
+/* A tokenizer that says the other side, with the flag that says this one. */
+static void by_flag(json_t *set, size_t number)
+{
+    const char *folder = t_folder();
+    json_t *settings = json_object_get(set, "settings");
+    const char *side = json_string_value(json_object_get(settings, "truncation_side"));
+    if (!side)
+        side = json_string_value(
+            json_object_get(json_object_get(json_object_get(set, "tokenizer"), "truncation"), "direction"));
+    const bool left = side && (*side == 'l' || *side == 'L');
+    json_object_set_new(settings, "truncation_side", json_string(left ? "right" : "left"));
+    put_file(folder, "tokenizer.json", json_object_get(set, "tokenizer"));
+    put_file(folder, "tokenizer_config.json", settings);
+    rf_tokenizer *t = opened(folder);
+    same(t, left ? RF_ENCODE_CUT_BEGIN : RF_ENCODE_CUT_END, set, number);
+    rf_tokenizer_free(t);
 }
 
 static void as_transformers_has_it(void **state)
@@ -55,11 +73,12 @@ static void as_transformers_has_it(void **state)
         put_file(folder, "tokenizer.json", json_object_get(set, "tokenizer"));
         put_file(folder, "tokenizer_config.json", json_object_get(set, "settings"));
         rf_tokenizer *t = opened(folder), *saved;
-        same(t, set, i);
+        same(t, 0, set, i);
         if (rf_tokenizer_save(t, copy, &why)) fail_msg("%s", why.text);
-        same(saved = opened(copy), set, i);
+        same(saved = opened(copy), 0, set, i);
         rf_tokenizer_free(saved);
         rf_tokenizer_free(t);
+        by_flag(set, i);
     }
     assert_true(i > 20);
     json_decref(all);

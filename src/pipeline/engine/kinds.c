@@ -106,10 +106,11 @@ static rf_status compute_labels(rf_engine *e, rf_error *why)
     float *score = rf__calloc(e->ctx, (size_t)rf__max64(outputs, labels), sizeof *score);
     rf_status status = score ? logits_of(e, &z, why) : rf_fail(why, RF_ENOMEM, "out of memory: scores");
     for (rf_engine_job *j = e->running; j && !status; j = j->next) {
-        status = make_result(e, j, labels, why);
+        const int64_t columns = j->own.raw ? outputs : labels;
+        status = make_result(e, j, columns, why);
         for (int64_t i = 0; i < j->window.n && !status; i++, z += outputs) {
-            rf__answerer_label(a, z, score);
-            memcpy(j->result + i * labels, score, (size_t)labels * sizeof *score);
+            if (!j->own.raw) rf__answerer_label(a, z, score);
+            memcpy(j->result + i * columns, j->own.raw ? z : score, (size_t)columns * sizeof *score);
         }
     }
     rf__free(e->ctx, score);

@@ -19,7 +19,7 @@ static rf_status read_job_options(const rf_engine_job_options *given, rf_engine_
     const rf_status status =
         rf__options_read(o, sizeof *o, RF_SIZE_TO(rf_engine_job_options, user), given, "rf_engine_job_options", why);
     if (!status && !(o->timeout >= 0)) return rf_fail(why, RF_EARG, "timeout: expected 0 or more, got %g", o->timeout);
-    return status;
+    return status ? status : rf__check_cut_side(o->cut_side, why);
 }
 
 static void make_job(rf_engine *e, rf_engine_job *j)
@@ -194,7 +194,9 @@ static rf_status encode(rf_engine_job *j, const char *text, size_t bytes, const 
     char *joined;
     bool cut = false;
     rf_status status = rf__answerer_put_prompt(a, j->own.prompt, &text, &bytes, &joined, why);
-    if (!status) status = rf__window_add_pair(&j->window, t, text, bytes, pair, pair_bytes, a->max_length, &cut, why);
+    if (!status)
+        status = rf__window_add_pair(&j->window, t, text, bytes, pair, pair_bytes, a->max_length, j->own.cut_side, &cut,
+                                     why);
     rf__free(j->engine->ctx, joined);
     j->report.cut += cut;
     return status;

@@ -31,17 +31,25 @@ uint32_t *srv_characters(const char *text, size_t size);
 /* Bounds the work of the tokenizer: of a text, so many bytes are read for each token that the model accepts. */
 enum { SRV_TOKEN_BYTES = 250 };
 int64_t srv_most_bytes(const srv_request *r);
-/* Cuts texts there. */
-void srv_cut_texts(const srv_request *r, srv_texts *texts);
 
-/* Whether long inputs may be truncated: member "truncate" of the body, or --no-auto-truncate. */
-bool srv_truncates(const srv_request *r);
+/* What happens to inputs that are too long for the model: they are cut, or refused. of: by members "truncate" (default:
+ * --auto-truncate) and "truncation_direction" of an object. */
+typedef struct srv_fit {
+    bool cut;
+    int side;           /* which part is removed: a value of cut_side in rf_embed_options                     */
+    const char *prompt; /* that will be put before each, or NULL                                              */
+} srv_fit;
+srv_fit srv_fit_of(const srv_request *r, const json_t *in);
 
 /* Whether the model takes all tokens of a text, or of a pair of texts. false: answered with 422. */
 bool srv_input_fits(srv_request *r, rf_encoding *e, const char *name, const char *text, size_t bytes, const char *pair,
                     size_t pair_bytes);
 
-/* Cuts texts that may be truncated (srv_cut_texts); otherwise each has to fit. false: answered with 422. */
-bool srv_texts_fit(srv_request *r, const char *name, srv_texts *texts);
+/* Cuts texts that may be truncated to srv_most_bytes; otherwise each has to fit. false: answered with 422. */
+bool srv_texts_fit(srv_request *r, const char *name, srv_texts *texts, srv_fit how);
+
+/* The prompt of the model's folder that member "prompt_name" names, or else its default prompt; "": there is none.
+ * NULL: answered. */
+const char *srv_prompt(srv_request *r);
 
 #endif

@@ -14,7 +14,7 @@ typedef struct embedding {
     bool base64, numbers; /* the vectors as base64; as numbers                                           */
     srv_texts texts;
     rf_embed_options o;
-    int32_t *id; /* of inputs that are token ids, or that are tokenized here                   */
+    int32_t *id; /* of inputs that are token ids                                               */
     int64_t *start;
     size_t ids, starts;
     int64_t n;
@@ -57,98 +57,65 @@ static bool reserve(srv_request *r, embedding *x, size_t more)
     return true;
 }
 
-/* Adds an input of n tokens, of which the first `head` and last `tail` were added by the tokenizer. If it is too long,
- * it is refused, or its first or last other tokens are removed. */
-static bool add_ids(srv_request *r, embedding *x, const int32_t *id, size_t n, size_t head, size_t tail, bool truncate,
-                    bool left)
+/* Adds an input of n tokens. If it is too long, it is refused, or cut at one side. */
+static bool add_ids(srv_request *r, embedding *x, const int32_t *id, size_t n, srv_fit how)
 {
-    const size_t most = r->model->max_length > 0 ? (size_t)r->model->max_length : SIZE_MAX;
-    const size_t kept = n < most ? n : most, cut = n - kept;
-    if (cut && !truncate) {
+    const size_t most = r->model->max_length > 0 ? (size_t)r->model->max_length : SIZE_MAX, kept = n < most ? n : most;
+    if (kept < n && !how.cut) {
         srv_error(r, 422, "Validation", "`%s` must have at most %zu tokens. Given: %zu", x->name, most, n);
         return false;
     }
-    if (kept < head + tail || !reserve(r, x, kept)) return r->status ? false : no_memory(r);
-    int32_t *out = x->id + x->start[x->n];
-    for (size_t i = 0; i < kept; i++) {
-        const size_t from = i < head ? i : i >= kept - tail ? i + cut : left ? i + cut : i;
-        out[i] = id[from];
-    }
+    if (!reserve(r, x, kept)) return false;
+    memcpy(x->id + x->start[x->n], id + (how.side == RF_ENCODE_CUT_BEGIN ? n - kept : 0), kept * sizeof *id);
     x->start[x->n + 1] = x->start[x->n] + (int64_t)kept;
     x->n++;
     return true;
 }
 
-static size_t added_at(const rf_encoding *e, bool end)
+/* Adds the tokens of a prompt and of the text that the ids are, as text-embeddings-inference. */
+static bool add_prompted(srv_request *r, embedding *x, const int32_t *id, size_t n, srv_fit how)
 {
-    size_t n = 0;
-    while (n < e->n && e->added[end ? e->n - 1 - n : n]) n++;
-    return n;
-}
-
-/* Bytes at the beginning of a long text that are not read, as srv_cut_texts does at its end. */
-static size_t skipped_bytes(const srv_request *r, const char *text, size_t bytes)
-{
-    const size_t most = (size_t)srv_most_bytes(r);
-    size_t skip = bytes > most ? bytes - most : 0;
-    while (skip && skip < bytes && (text[skip] & 0xC0) == 0x80) skip++;
-    return skip;
-}
-
-/* Tokenizes the texts, for requests in which long texts are refused or cut at the beginning. */
-static bool tokenize(srv_request *r, embedding *x, bool truncate, bool left)
-{
+    const rf_tokenizer *t = r->model->tokenizer;
     rf_encoding e;
     rf_error why = {0};
-    srv_text joined = {0};
+    srv_text all = {0};
+    size_t size;
+    char *text = rf_decode(t, id, n, 1, 0, &size);
+    srv_puts(&all, x->o.prompt);
+    if (text) srv_put(&all, text, size);
     rf_encoding_init(&e, r->s->o.ctx);
-    for (int64_t i = 0; i < x->texts.n && !r->status && srv_go_on(r); i++) {
-        const size_t bytes = x->texts.bytes[i], skip = skipped_bytes(r, x->texts.text[i], bytes);
-        joined.n = 0;
-        if (x->o.prompt) srv_puts(&joined, x->o.prompt);
-        srv_put(&joined, x->texts.text[i] + skip, bytes - skip);
-        if (skip && !truncate)
-            srv_error(r, 422, "Validation", "`%s` must have at most %lld tokens. Given: %zu bytes", x->name,
-                      (long long)r->model->max_length, bytes);
-        else if (joined.failed) no_memory(r);
-        else if (rf_encode(r->model->tokenizer, joined.at, joined.n, NULL, 0, 0, 0, &e, NULL, &why)) srv_fail(r, &why);
-        else add_ids(r, x, e.id, e.n, added_at(&e, false), added_at(&e, true), truncate, left);
-    }
-    srv_text_clear(&joined);
+    if (!text || all.failed) no_memory(r);
+    else if (rf_encode(t, all.at, all.n, NULL, 0, how.cut ? (size_t)r->model->max_length : 0, how.side, &e, NULL, &why))
+        srv_fail(r, &why);
+    else add_ids(r, x, e.id, e.n, how);
     rf_encoding_clear(&e);
+    srv_text_clear(&all);
+    rf_text_free(t, text);
     return !r->status;
 }
 
-/* Adds the token ids of a client, with [CLS] and [SEP] unless they are already there. */
-static bool read_ids(srv_request *r, embedding *x, const json_t *list, bool truncate, bool left)
+/* Adds the token ids of a client as they are: the client adds [CLS] and [SEP]. */
+static bool read_ids(srv_request *r, embedding *x, const json_t *list, srv_fit how)
 {
     const size_t n = json_array_size(list);
-    rf_encoding e;
-    rf_error why = {0};
-    rf_encoding_init(&e, r->s->o.ctx);
-    int32_t *id = calloc(n + 16, sizeof *id);
-    if (!id || rf_encode(r->model->tokenizer, "a", 1, NULL, 0, 0, 0, &e, NULL, &why)) {
-        rf_encoding_clear(&e);
-        free(id);
-        return no_memory(r);
+    const int32_t V = rf_tokenizer_size(r->model->tokenizer);
+    int32_t *id = calloc(n + 1, sizeof *id);
+    if (!id) return no_memory(r);
+    for (size_t i = 0; i < n && !r->status; i++) {
+        id[i] = (int32_t)json_integer_value(json_array_get(list, i));
+        if (id[i] >= V)
+            srv_error(r, 422, "Validation", "`%s`: expected ids from 0 to %d, got %d", x->name, V - 1, id[i]);
     }
-    size_t head = added_at(&e, false), tail = added_at(&e, true), all = 0;
-    if (head > 8 || tail > 8) head = tail = 0;
-    const bool whole = !head || json_integer_value(json_array_get(list, 0)) == e.id[0];
-    for (size_t i = 0; i < head && !whole; i++) id[all++] = e.id[i];
-    for (size_t i = 0; i < n; i++) id[all++] = (int32_t)json_integer_value(json_array_get(list, i));
-    for (size_t i = 0; i < tail && !whole; i++) id[all++] = e.id[e.n - tail + i];
-    rf_encoding_clear(&e);
     r->characters += (int64_t)n;
-    const bool good = add_ids(r, x, id, all, head, tail, truncate, left);
+    if (!r->status) (*x->o.prompt ? add_prompted : add_ids)(r, x, id, n, how);
     free(id);
-    return good;
+    return !r->status;
 }
 
-static bool read_inputs(srv_request *r, embedding *x, const json_t *list, bool truncate, bool left)
+static bool read_inputs(srv_request *r, embedding *x, const json_t *list, srv_fit how)
 {
     const json_t *first = json_array_get(list, 0);
-    if (json_is_integer(first)) return read_ids(r, x, list, truncate, left);
+    if (json_is_integer(first)) return read_ids(r, x, list, how);
     if (json_is_array(list) && !srv_check_count(r, x->name, json_array_size(list))) return false;
     bool ids = false, texts = false;
     for (size_t i = 0; i < json_array_size(list); i++)
@@ -157,7 +124,7 @@ static bool read_inputs(srv_request *r, embedding *x, const json_t *list, bool t
     if (ids && texts)
         return srv_error(r, 422, "Validation", "`%s`: expected either texts or token ids, got both", x->name), false;
     for (size_t i = 0; ids && i < json_array_size(list); i++)
-        if (!srv_go_on(r) || !read_ids(r, x, json_array_get(list, i), truncate, left)) return false;
+        if (!srv_go_on(r) || !read_ids(r, x, json_array_get(list, i), how)) return false;
     return ids || srv_read_texts(r, list, x->name, &x->texts);
 }
 
@@ -198,10 +165,15 @@ static bool resolve(srv_request *r, embedding *x, const json_t *in)
     return srv_fail(r, &why), false;
 }
 
-static bool cuts_left(const json_t *in)
+/* Cohere's "truncate" is the end that is cut. */
+static srv_fit fit_of(const srv_request *r, const embedding *x, const json_t *in)
 {
-    const char *word = srv_string(in, "truncation_direction");
-    return word && (*word == 'L' || *word == 'l');
+    const char *end = x->style == COHERE ? srv_string(in, "truncate") : NULL;
+    srv_fit how = srv_fit_of(r, in);
+    if (end) how.cut = strcmp(end, "NONE") != 0;
+    if (end && how.cut) how.side = strcmp(end, "START") ? RF_ENCODE_CUT_END : RF_ENCODE_CUT_BEGIN;
+    how.prompt = x->o.prompt;
+    return how;
 }
 
 /* ---- answers ----------------------------------------------------------------------------------------------------- */
@@ -322,12 +294,10 @@ static void embed(srv_request *r, style how, const json_t *list, const json_t *o
     static const char *const names[] = {[TEI] = "inputs", [OPENAI] = "input", [COHERE] = "texts",
                                         [SIMILARITY] = "sentences"};
     x->name = names[how];
-    const char *end = how == COHERE ? srv_string(options, "truncate") : NULL; /* Cohere's: the end that is cut */
-    const bool truncate = end ? strcmp(end, "NONE") != 0 : srv_bool(options, "truncate", r->s->o.auto_truncate),
-               left = end ? !strcmp(end, "START") : cuts_left(options);
-    if (!resolve(r, x, options) || !read_inputs(r, x, list, truncate, left)) return;
-    if (x->texts.n && (!truncate || left) && !tokenize(r, x, truncate, left)) return;
-    srv_cut_texts(r, &x->texts);
+    if (!resolve(r, x, options)) return;
+    const srv_fit fit = fit_of(r, x, options);
+    x->o.cut_side = fit.side;
+    if (!read_inputs(r, x, list, fit) || !srv_texts_fit(r, x->name, &x->texts, fit)) return;
     const char *format = srv_string(options, "encoding_format");
     x->base64 = format && !strcmp(format, "base64");
     if (how == COHERE && !read_types(r, x, srv_member(options, "embedding_types"))) return;
@@ -447,7 +417,9 @@ void srv_api_embed_all(srv_request *r)
     x->o.normalize = srv_bool(r->in, "normalize", false);
     const json_t *list = json_object_get(r->in, "inputs");
     r->kind = SRV_EMBED;
-    if (!srv_read_texts(r, list, "inputs", &x->texts) || !srv_texts_fit(r, "inputs", &x->texts)) return;
+    const srv_fit fit = fit_of(r, &y, r->in);
+    x->o.cut_side = fit.side;
+    if (!srv_read_texts(r, list, "inputs", &x->texts) || !srv_texts_fit(r, "inputs", &x->texts, fit)) return;
     if (vectors_fit(r, x) && srv_hold(r, x->texts.n)) {
         srv_call_submit(&x->call, srv_call_answer);
     }

@@ -229,7 +229,7 @@ void srv_fill_mask(srv_request *r)
         srv_wrong_model(r, "fills no masks", srv_fills_masks);
     else if (read_targets(r, x, srv_member(options, "targets")) &&
              srv_read_texts(r, json_object_get(r->in, "inputs"), "inputs", &x->texts) &&
-             srv_texts_fit(r, "inputs", &x->texts)) {
+             srv_texts_fit(r, "inputs", &x->texts, srv_fit_of(r, r->in))) {
         if (words_fit(r, x) && srv_hold(r, x->texts.n)) srv_call_submit(&x->call, srv_call_answer);
     }
 }

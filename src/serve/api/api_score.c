@@ -6,6 +6,9 @@
 #include "serve/api/api.h"
 #include "task/answerer.h"
 
+/* What the scores of labels are: those of the model, or values of a function of its outputs. */
+typedef enum function { OWN, NONE, SIGMOID, SOFTMAX } function;
+
 typedef struct scores {
     bool one, flat; /* /predict: a single input, and its labels are not in a list of lists        */
     srv_texts texts;
@@ -13,6 +16,8 @@ typedef struct scores {
     size_t *pair_bytes;
     const char *query;
     size_t query_bytes;
+    function function;
+    int side; /* cut_side of rf_embed_options                                               */
     bool raw, return_text;
     int64_t top;
     const json_t *documents;
@@ -51,12 +56,25 @@ static ranked *rank(srv_request *r, const float *score, int64_t n)
 
 /* ---- labels ------------------------------------------------------------------------------------------------------ */
 
+static float sigmoid(float z) { return (float)(1 / (1 + exp(-(double)z))); }
+
+/* Makes scores of outputs, the largest first. */
+static void apply(function f, ranked *list, int64_t n)
+{
+    const double most = n ? (double)list[0].score : 0;
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++) sum += exp((double)list[i].score - most);
+    for (int64_t i = 0; i < n && f > NONE; i++)
+        list[i].score = f == SIGMOID ? sigmoid(list[i].score) : (float)(exp((double)list[i].score - most) / sum);
+}
+
 /* false: no memory, answered. */
-static bool put_labels(srv_request *r, const float *score, int64_t K, int64_t top)
+static bool put_labels(srv_request *r, const float *score, int64_t K, int64_t top, function f)
 {
     const rf_labels *l = rf_engine_labels(r->model->engine);
     ranked *list = rank(r, score, K);
     if (!list) return false;
+    apply(f, list, K);
     srv_puts(&r->out, "[");
     for (int64_t k = 0; k < K && k < top; k++) {
         const char *name = l->name[list[k].row];
@@ -80,7 +98,7 @@ static void finish_labels(srv_request *r)
     if (list) srv_puts(&r->out, "[");
     for (int64_t i = 0; i < n; i++) {
         if (i) srv_puts(&r->out, ",");
-        if (!put_labels(r, score + i * K, K, x->top)) return;
+        if (!put_labels(r, score + i * K, K, x->top, x->function)) return;
     }
     if (list) srv_puts(&r->out, "]");
     srv_answer_json(r);
@@ -95,8 +113,11 @@ static int64_t tokens_of(const srv_request *r, int64_t i)
 static rf_status submit_labels(srv_request *r, int64_t first, int64_t n, const rf_engine_job_options *o, rf_error *why)
 {
     const scores *x = r->own;
+    rf_engine_job_options own = *o;
+    own.raw = x->function != OWN;
+    own.cut_side = x->side;
     return rf_engine_classify(r->model->engine, x->texts.text + first, x->texts.bytes + first, x->pair + first,
-                              x->pair_bytes + first, n, o, &r->job, why);
+                              x->pair_bytes + first, n, &own, &r->job, why);
 }
 
 static bool add_input(srv_request *r, scores *x, int64_t i, const json_t *v)
@@ -143,7 +164,9 @@ static bool inputs_fit(srv_request *r, scores *x, const char *name)
 {
     rf_encoding e;
     bool good = true;
-    if (srv_truncates(r) && !srv_member(r->in, "max_chunks_per_doc")) return srv_cut_texts(r, &x->texts), true;
+    const srv_fit how = srv_fit_of(r, r->in);
+    x->side = how.side;
+    if (how.cut && !srv_member(r->in, "max_chunks_per_doc")) return srv_texts_fit(r, name, &x->texts, how);
     rf_encoding_init(&e, r->s->o.ctx);
     for (int64_t i = 0; i < x->texts.n && good; i++) {
         const char *text = x->texts.text[i];
@@ -153,6 +176,23 @@ static bool inputs_fit(srv_request *r, scores *x, const char *name)
     }
     rf_encoding_clear(&e);
     return good;
+}
+
+/* The function that a body asks for; OWN also if that is the function of the model. false: answered */
+static bool read_function(srv_request *r, scores *x, const char *name, bool raw)
+{
+    static const char *const names[] = {[NONE] = "none", [SIGMOID] = "sigmoid", [SOFTMAX] = "softmax"};
+    const char *own = rf__answerer_label_function(rf_pipeline_answerer(r->model->pipeline));
+    const int64_t outputs = r->model->config->num_labels, labels = rf_engine_labels(r->model->engine)->n;
+    if (raw) name = "none";
+    if (!name || !strcasecmp(name, own) || (!strcmp(name, "none") && !strcmp(own, "Identity"))) return true;
+    for (size_t i = NONE; i < RF_COUNT(names); i++)
+        if (!strcmp(name, names[i])) x->function = (function)i;
+    if (outputs == labels) return true;
+    srv_error(r, 422, "Validation", "`%s`: expected the function of this model, which makes scores of %lld labels from "
+              "%lld outputs, got %s", raw ? "raw_scores" : "function_to_apply", (long long)labels, (long long)outputs,
+              name);
+    return false;
 }
 
 /* The labels of the inputs of a body that has been read; `flat`: as TEI has them, where a list of two strings is a pair
@@ -166,12 +206,7 @@ static void predict(srv_request *r, bool flat)
         srv_wrong_model(r, "gives no labels of texts", srv_labels_texts);
         return;
     }
-    const char *function = srv_string(options, "function_to_apply"),
-               *own = rf__answerer_label_function(rf_pipeline_answerer(r->model->pipeline));
-    if (function && strcasecmp(function, own) && (strcmp(function, "none") || strcmp(own, "Identity"))) {
-        srv_error(r, 422, "Validation", "`function_to_apply`: expected that of this model, %s, got %s", own, function);
-        return;
-    }
+    if (!read_function(r, x, srv_string(options, "function_to_apply"), srv_bool(r->in, "raw_scores", false))) return;
     x->flat = flat;
     if (!read_pairs(r, x, json_object_get(r->in, "inputs"), flat)) return;
     if (!inputs_fit(r, x, "inputs")) return;
@@ -189,8 +224,6 @@ void srv_api_predict(srv_request *r)
 }
 
 /* ---- scores for a query ------------------------------------------------------------------------------------------ */
-
-static float sigmoid(float z) { return (float)(1 / (1 + exp(-(double)z))); }
 
 static void put_document(srv_request *r, const scores *x, int64_t row)
 {
@@ -262,8 +295,10 @@ static void finish_rerank(srv_request *r)
 static rf_status submit_texts(srv_request *r, int64_t first, int64_t n, const rf_engine_job_options *o, rf_error *why)
 {
     const scores *x = r->own;
+    rf_engine_job_options own = *o;
+    own.cut_side = x->side;
     return rf_engine_cross(r->model->engine, x->query, x->query_bytes, x->texts.text + first, x->texts.bytes + first, n,
-                           1, o, &r->job, why);
+                           1, &own, &r->job, why);
 }
 
 /* Cohere's limit of a document, which would cut longer ones; a token has at least a byte.  false: answered. */

@@ -15,6 +15,8 @@
 typedef struct sparse {
     srv_call call; /* first, because a call is cast to this type                                 */
     srv_texts texts;
+    const char *prompt; /* of the model                                                               */
+    int side;           /* cut_side of rf_embed_options                                               */
 } sparse;
 
 static void free_sparse(void *own)
@@ -64,8 +66,13 @@ static rf_status compute_text(sparse *x, rf_pipeline *p, rf_encoding *e, int64_t
     srv_request *r = x->call.r;
     const int64_t V = r->model->config->vocab_size;
     const float *z;
-    rf_status status = rf_encode(r->model->tokenizer, x->texts.text[i], x->texts.bytes[i], NULL, 0,
-                                 (size_t)r->model->max_length, 0, e, NULL, why);
+    srv_text all = {0};
+    srv_puts(&all, x->prompt);
+    srv_put(&all, x->texts.text[i], x->texts.bytes[i]);
+    rf_status status = all.failed ? rf_fail(why, RF_ENOMEM, "out of memory: a text")
+                                  : rf_encode(r->model->tokenizer, all.at, all.n, NULL, 0,
+                                              (size_t)r->model->max_length, x->side, e, NULL, why);
+    srv_text_clear(&all);
     int32_t *row = status ? NULL : calloc(e->n + 1, sizeof *row);
     if (!status && !row) status = rf_fail(why, RF_ENOMEM, "out of memory: a text");
     for (size_t t = 0; !status && t < e->n; t++) row[t] = (int32_t)t;
@@ -108,11 +115,14 @@ void srv_api_embed_sparse(srv_request *r)
     sparse *x = srv_read_body(r) && srv_need_model(r, NULL) ? srv_own(r, sizeof *x, free_sparse) : NULL;
     if (!x) return;
     x->call = (srv_call){.r = r, .compute = compute};
+    srv_fit how = srv_fit_of(r, r->in);
+    x->side = how.side;
     r->kind = SRV_EMBED;
     if (!srv_fills_masks(r->model))
         srv_wrong_model(r, "gives no sparse vectors", srv_fills_masks);
     else if (r->model->no_sparse.code) srv_fail(r, &r->model->no_sparse);
-    else if (srv_read_texts(r, json_object_get(r->in, "inputs"), "inputs", &x->texts) &&
-             srv_texts_fit(r, "inputs", &x->texts) && srv_hold(r, x->texts.n))
+    else if ((how.prompt = x->prompt = srv_prompt(r)) &&
+             srv_read_texts(r, json_object_get(r->in, "inputs"), "inputs", &x->texts) &&
+             srv_texts_fit(r, "inputs", &x->texts, how) && srv_hold(r, x->texts.n))
         srv_call_submit(&x->call, srv_call_answer);
 }

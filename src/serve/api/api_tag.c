@@ -263,6 +263,6 @@ void srv_tag(srv_request *r)
         if (!strcmp(names[i], name)) x->strategy = (strategy)i;
     x->ignored = srv_member(options, "ignore_labels");
     if (srv_read_texts(r, json_object_get(r->in, "inputs"), "inputs", &x->texts) &&
-        srv_texts_fit(r, "inputs", &x->texts) && srv_hold(r, x->texts.n))
+        srv_texts_fit(r, "inputs", &x->texts, srv_fit_of(r, r->in)) && srv_hold(r, x->texts.n))
         srv_call_submit(&x->call, srv_call_answer);
 }

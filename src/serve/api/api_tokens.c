@@ -33,10 +33,34 @@ void srv_put_tokens(srv_request *r, rf_encoding *e, const char *text, size_t siz
     srv_puts(&r->out, "]");
 }
 
+const char *srv_prompt(srv_request *r)
+{
+    const srv_model *m = r->model;
+    const char *name = srv_string(r->in, "prompt_name");
+    if (m->no_prompts.code) return srv_fail(r, &m->no_prompts), NULL;
+    if (!name || !*name) return rf__sentence_default_prompt(&m->prompts);
+    for (int64_t i = 0; i < m->prompts.prompts; i++)
+        if (!strcmp(m->prompts.prompt[i].name, name)) return m->prompts.prompt[i].text;
+    return srv_error(r, 422, "Validation", "`prompt_name`: expected the name of a prompt of the model's folder, got "
+                     "%.100s", name), NULL;
+}
+
+/* The tokens of a prompt and a text, in which their offsets are. */
+static void put_prompted(srv_request *r, rf_encoding *e, const char *prompt, const char *text, size_t size, int flags)
+{
+    srv_text all = {0};
+    srv_puts(&all, prompt);
+    srv_put(&all, text, size);
+    if (all.failed) srv_error(r, 503, "Overloaded", "out of memory: a text");
+    else srv_put_tokens(r, e, all.at, all.n, flags);
+    srv_text_clear(&all);
+}
+
 void srv_api_tokenize(srv_request *r)
 {
     srv_texts texts = {0};
-    if (!srv_read_body(r) || !srv_need_model(r, NULL)) return;
+    const char *prompt = srv_read_body(r) && srv_need_model(r, NULL) ? srv_prompt(r) : NULL;
+    if (!prompt) return;
     const int flags = srv_bool(r->in, "add_special_tokens", true) ? 0 : RF_ENCODE_PLAIN;
     if (srv_read_texts(r, json_object_get(r->in, "inputs"), "inputs", &texts)) {
         rf_encoding e;
@@ -44,7 +68,7 @@ void srv_api_tokenize(srv_request *r)
         srv_puts(&r->out, "[");
         for (int64_t i = 0; i < texts.n && !r->status && srv_go_on(r); i++) {
             if (i) srv_puts(&r->out, ",");
-            srv_put_tokens(r, &e, texts.text[i], texts.bytes[i], flags);
+            put_prompted(r, &e, prompt, texts.text[i], texts.bytes[i], flags);
         }
         rf_encoding_clear(&e);
         if (!r->status) {

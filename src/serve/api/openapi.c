@@ -57,6 +57,7 @@ static json_t *kind_of(const srv_field *f)
                          list_of(list_of(text("string"))));
     case SRV_IDS: return either(ids(), list_of(ids()));
     case SRV_OBJECT: return f->members ? schema_of(f->members, true) : text("object");
+    case SRV_OBJECTS: return list_of(text("object"));
     case SRV_DOCUMENTS: return list_of(either(text("string"), text("object")));
     case SRV_ONLY: return only(f->choices);
     case SRV_LABELED:

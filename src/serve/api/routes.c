@@ -31,11 +31,6 @@
         "dimensions", SRV_INT, false, 0, RF_MAX_INDEX_DIMENSIONS, NULL, NULL, \
             "keep only the first components, before normalization" \
     }
-#define RIGHT_TRUNCATE \
-    {"truncate", SRV_BOOL, false, 0, 0, NULL, NULL, "truncate inputs that are too long; default: --auto-truncate"}, \
-    { \
-        "truncation_direction", SRV_CHOICE, false, 0, 0, "Right|right", NULL, "the end that is cut" \
-    }
 #define TOP_K \
     { \
         "top_k", SRV_INT, false, 1, 1000000, NULL, NULL, "number of results" \
@@ -84,8 +79,8 @@ static const srv_field srv_embed_fields[] = {
 
 static const srv_field srv_sparse_fields[] = {
     {"inputs", SRV_STRINGS, true, 0, 0, NULL, NULL, "a text or texts"},
-    RIGHT_TRUNCATE,
-    {"prompt_name", SRV_ONLY, false, 0, 0, "null", NULL, "not supported"},
+    TRUNCATE,
+    PROMPT,
     MODEL,
     END,
 };
@@ -93,7 +88,7 @@ static const srv_field srv_sparse_fields[] = {
 static const srv_field srv_embed_all_fields[] = {
     {"inputs", SRV_STRINGS, true, 0, 0, NULL, NULL, "a text or texts"},
     {"normalize", SRV_BOOL, false, 0, 0, NULL, NULL, "vectors of length 1; default: false"},
-    RIGHT_TRUNCATE,
+    TRUNCATE,
     PROMPT,
     DIMENSIONS,
     MODEL,
@@ -102,8 +97,8 @@ static const srv_field srv_embed_all_fields[] = {
 
 static const srv_field srv_predict_fields[] = {
     {"inputs", SRV_PAIRS, true, 0, 0, NULL, NULL, "a text, a pair of texts, or a list of lists of one or two texts"},
-    {"raw_scores", SRV_ONLY, false, 0, 0, "false", NULL, "scores are probabilities"},
-    RIGHT_TRUNCATE,
+    {"raw_scores", SRV_BOOL, false, 0, 0, NULL, NULL, "the model's outputs in place of probabilities; default: false"},
+    TRUNCATE,
     MODEL,
     END,
 };
@@ -116,7 +111,7 @@ static const srv_field srv_rerank_fields[] = {
     {"return_documents", SRV_BOOL, false, 0, 0, NULL, NULL, "with documents: return them, too; default: false"},
     {"raw_scores", SRV_BOOL, false, 0, 0, NULL, NULL, "the model's outputs in place of their sigmoids; default: false"},
     {"return_text", SRV_BOOL, false, 0, 0, NULL, NULL, "return the texts, too; default: false"},
-    RIGHT_TRUNCATE,
+    TRUNCATE,
     MODEL,
     END,
 };
@@ -138,7 +133,7 @@ static const srv_field srv_similarity_fields[] = {
 static const srv_field srv_tokenize_fields[] = {
     {"inputs", SRV_STRINGS, true, 0, 0, NULL, NULL, "a text or texts"},
     {"add_special_tokens", SRV_BOOL, false, 0, 0, NULL, NULL, "with [CLS] and [SEP]; default: true"},
-    {"prompt_name", SRV_ONLY, false, 0, 0, "null", NULL, "not supported"},
+    PROMPT,
     MODEL,
     END,
 };
@@ -186,6 +181,12 @@ static const srv_field srv_generate_fields[] = {
     {"inputs", SRV_STRING, true, 0, 0, NULL, NULL, "the text to continue"},
     {"parameters", SRV_OBJECT, false, 0, 0, NULL, generate_options, "options of the generation"},
     {"stream", SRV_ONLY, false, 0, 0, "false", NULL, "see /v1/completions for streams"},
+    MODEL,
+    END,
+};
+
+static const srv_field srv_vertex_fields[] = {
+    {"instances", SRV_OBJECTS, true, 0, 0, NULL, NULL, "a list of bodies"},
     MODEL,
     END,
 };
@@ -366,7 +367,8 @@ static const srv_field root_label_options[] = {
 };
 static const srv_field root_label[] = {
     {"inputs", SRV_LABELED, true, 0, 0, NULL, NULL, NULL},
-    {"truncate", SRV_BOOL, false, 0, 0, NULL, NULL, NULL},
+    {"raw_scores", SRV_BOOL, false, 0, 0, NULL, NULL, NULL},
+    TRUNCATE,
     {"parameters", SRV_OBJECT, false, 0, 0, NULL, root_label_options, NULL},
     END,
 };

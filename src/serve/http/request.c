@@ -62,7 +62,7 @@ void srv_answer(srv_request *r, int status, const char *type)
     r->type = type;
     r->answered = rf__seconds() - r->arrived;
     if (r->phase != SRV_WORK) return;
-    srv_http_resume(r);
+    (r->over ? r->over : srv_http_resume)(r);
     srv_request_release(r); /* the user that http.c counted when it passed the request on */
 }
 
@@ -236,7 +236,8 @@ void srv_let_go(srv_request *r)
 
 bool srv_is_over(const srv_request *r)
 {
-    return atomic_load(&r->gone) || rf__seconds() > r->arrived + (double)r->s->o.limits.request_timeout;
+    const srv_request *client = r->whole ? r->whole : r;
+    return atomic_load(&client->gone) || rf__seconds() > r->arrived + (double)r->s->o.limits.request_timeout;
 }
 
 rf_error srv_over(const srv_request *r)

@@ -1,0 +1,163 @@
+"""serve_clients.py PROGRAM [WORD]... — what clients of text-embeddings-inference, Vertex AI, SageMaker and Hugging Face's
+hub send; run by serve_clients.sh."""
+import json
+import math
+import os
+import shutil
+import sys
+
+from serve_client import Server, expect, main, status, test
+
+program = sys.argv[1]
+
+
+def near(a, b):
+    return abs(a - b) < 1e-6
+
+
+def softmax(z):
+    e = [math.exp(x - max(z)) for x in z]
+    return [x / sum(e) for x in e]
+
+
+@test
+def raw_scores_are_the_outputs_of_the_model():
+    with Server(program, "-m", "labels") as s:
+        for inputs in "the old city", ["the old", "city"], [["the old"], ["a", "b"]]:
+            usual, raw = (status(s.post("/predict", {"inputs": inputs, "raw_scores": x}), 200).json() for x in (False, True))
+            for a, z in zip(*([x] if isinstance(x[0], dict) else x for x in (usual, raw))):
+                expect([x["label"] for x in a] == [x["label"] for x in z], a, z)
+                expect(all(near(x["score"], y) for x, y in zip(a, softmax([x["score"] for x in z]))), a, z)
+                expect(not near(sum(x["score"] for x in z), 1), "outputs", z)
+        own = status(s.post("/", {"inputs": "the old city"}), 200).json()
+        raw = status(s.post("/predict", {"inputs": "the old city", "raw_scores": True}), 200).json()
+        for function, of in (("none", lambda z: z), ("softmax", None), ("sigmoid", lambda z: 1 / (1 + math.exp(-z)))):
+            a = status(s.post("/", {"inputs": "the old city", "parameters": {"function_to_apply": function}}), 200).json()[0]
+            expect(a == own[0] if not of else all(near(x["score"], of(z["score"])) for x, z in zip(a, raw)), function, a, raw)
+            expect([x["label"] for x in a] == [x["label"] for x in raw], a)
+        status(s.post("/", {"inputs": "a", "parameters": {"function_to_apply": "exp"}}), 422)
+
+
+# Words that are one token each, so that a text without its first words is the text that is left.
+WORDS = ["the", "old", "city", "a", "red", "house", "river"]
+
+
+@test
+def texts_are_cut_at_either_side():
+    with Server(program, "-m", "model", "-m", "labels", "-m", "pairs") as s:
+        for model, path, ask in (("model", "/embed", {}), ("model", "/embed_all", {}), ("model", "/embed_sparse", {}),
+                                 ("model", "/v1/embeddings", {}), ("labels", "/predict", {}), ("labels", "/", {}),
+                                 ("pairs", "/rerank", {"query": "a"})):
+            words = [w for w in WORDS if len(status(s.post("/tokenize", {"inputs": w, "model": model}), 200).json()[0]) == 3]
+            expect(len(words) > 2, model, words)
+            most = [m for m in s.ask("GET", "/v1/models").json()["data"] if m["id"] == model][0]["max_input_length"]
+            long = [words[(5 * i + i // 3) % len(words)] for i in range(most + 9)]
+
+            def answer(text, **more):
+                member = {"/rerank": "texts", "/v1/embeddings": "input"}.get(path, "inputs")
+                whole = {**ask, "model": model, member: [text] if path == "/rerank" else text, **more}
+                a = status(s.post(path, whole), 200).json()
+                return [d["embedding"] for d in a["data"]] if path == "/v1/embeddings" else a
+
+            left = answer(" ".join(long), truncation_direction="Left")
+            right = answer(" ".join(long), truncation_direction="right")
+            fits = [n for n in range(1, len(long)) if answer(" ".join(long[-n:]), truncation_direction="Left") == left]
+            expect(fits and most - 6 <= fits[0] < most, path, "the last words", fits, most)
+            expect(left != right and right == answer(" ".join(long)) == answer(" ".join(long[:fits[0]])), path, "the first words")
+            for bad in "Middle", 1:
+                a = s.post(path, {**ask, "model": model, ("texts" if path == "/rerank" else "input" if "v1" in path else "inputs"):
+                                  ["a"], "truncation_direction": bad})
+                expect("`truncation_direction`" in status(a, 400, 422).body.decode(), a)
+
+
+def prompted(folder, default=None):
+    shutil.copytree("model", folder)
+    with open(f"{folder}/modules.json", "w", encoding="ascii") as f:
+        json.dump([{"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.Transformer"},
+                   {"idx": 1, "name": "1", "path": "1_Pooling", "type": "sentence_transformers.models.Pooling"}], f)
+    os.mkdir(f"{folder}/1_Pooling")
+    with open(f"{folder}/1_Pooling/config.json", "w", encoding="ascii") as f:
+        json.dump({"word_embedding_dimension": 32, "pooling_mode_mean_tokens": True, "pooling_mode_cls_token": False}, f)
+    with open(f"{folder}/config_sentence_transformers.json", "w", encoding="ascii") as f:
+        json.dump({"prompts": {"query": "the river ", "none": ""}, "default_prompt_name": default}, f)
+
+
+@test
+def a_prompt_is_put_before_texts_and_ids():
+    prompted("with-prompt")
+    prompted("by-default", "query")
+    with Server(program, "-m", "with-prompt", "-m", "by-default") as s:
+        for path in "/tokenize", "/embed_sparse", "/embed", "/embed_all":
+            plain, whole, named = (status(s.post(path, {"inputs": t, **more}), 200).json() for t, more in (
+                ("old", {}), ("the river old", {}), ("old", {"prompt_name": "query"})))
+            expect(named == whole != plain, path, named, whole)
+            expect(status(s.post(path, {"inputs": "old", "model": "by-default"}), 200).json() == whole, path, "the default prompt")
+            expect(status(s.post(path, {"inputs": "old", "model": "by-default", "prompt_name": "none"}), 200).json() == plain, path)
+            a = status(s.post(path, {"inputs": "old", "prompt_name": "other"}), 422).json()["error"]
+            expect("prompt_name" in a and "other" in a, path, a)
+        ids = [t["id"] for t in status(s.post("/tokenize", {"inputs": "old", "add_special_tokens": False}), 200).json()[0]]
+        whole = status(s.post("/embed", {"inputs": "the river old"}), 200).json()
+        for more in {"prompt_name": "query"}, {"model": "by-default"}:
+            expect(status(s.post("/embed", {"inputs": ids, **more}), 200).json() == whole, "ids after a prompt", more)
+
+
+@test
+def token_ids_are_taken_as_they_are():
+    """As text-embeddings-inference, vLLM and OpenAI: the client adds [CLS] and [SEP]."""
+    with Server(program, "-m", "model") as s:
+        tokens = status(s.post("/tokenize", {"inputs": "the old river"}), 200).json()[0]
+        ids = [t["id"] for t in tokens]
+        text = status(s.post("/embed", {"inputs": "the old river"}), 200)
+        whole = status(s.post("/embed", {"inputs": ids}), 200)
+        expect(whole.json() == text.json() and whole.headers["x-compute-tokens"] == str(len(ids)), whole)
+        part = status(s.post("/embed", {"inputs": [ids[1:-1], ids]}), 200)
+        expect(part.headers["x-compute-tokens"] == str(2 * len(ids) - 2), part)
+        expect(part.json()[0] != part.json()[1] == text.json()[0], "the same vectors without [CLS] and [SEP]")
+        data = status(s.post("/v1/embeddings", {"input": [ids[1:-1], ids]}), 200).json()["data"]
+        expect([d["embedding"] for d in data] == part.json(), "OpenAI's form")
+        long = ids[1:-1] * 40
+        for side, kept in (("left", long[-64:]), ("right", long[:64]), (None, long[:64])):
+            a = status(s.post("/embed", {"inputs": long, "truncation_direction": side}), 200).json()
+            expect(a == status(s.post("/embed", {"inputs": kept}), 200).json(), side)
+        expect("at most 64 tokens. Given: 120" in status(s.post("/embed", {"inputs": long, "truncate": False}), 422).json()["error"], "long")
+        expect("`inputs`: expected ids from 0 to" in status(s.post("/embed", {"inputs": [10 ** 6]}), 422).json()["error"], "an id")
+
+
+@test
+def sagemaker_and_vertex_are_served():
+    with Server(program, "-m", "model", "-m", "labels", "-m", "pairs") as s:
+        rank = {"query": "a", "texts": ["b", "c d"], "model": "pairs"}
+        for body in {"inputs": "the [MASK]"}, {"inputs": "a", "model": "labels"}, rank:
+            expect(status(s.post("/invocations", body), 200).json() == status(s.post("/", body), 200).json(), body)
+        texts = {"inputs": ["the old river", "a"], "normalize": False}
+        labels = {"inputs": [["a"], ["b", "c"]], "model": "labels", "raw_scores": True}
+        parts = [(texts, "/embed"), (labels, "/predict"), (rank, "/rerank"), ({"inputs": "a"}, "/embed")]
+        answers = [status(s.post(path, body), 200) for body, path in parts]
+        a = status(s.post("/vertex", {"instances": [p[0] for p in parts]}), 200)
+        expect(a.json() == {"predictions": [x.json() for x in answers]}, a)
+        expect(int(a.headers["x-compute-tokens"]) == sum(int(x.headers["x-compute-tokens"]) for x in answers), a)
+        a = status(s.post("/vertex", {"instances": [{"inputs": "a"}], "model": "labels"}), 200).json()
+        expect(a["predictions"][0] == status(s.post("/predict", {"inputs": "a", "model": "labels"}), 200).json(), a)
+        for bad, code, word in (({"instances": []}, 400, "`instances`"), ({"instances": ["a"]}, 422, "`instances`"),
+                                ({"instances": [texts, {"inputs": 1}]}, 422, "`inputs`"), ({}, 422, "`instances`"),
+                                ({"instances": [texts, {"inputs": "a", "model": "nobody"}]}, 404, "nobody"),
+                                ({"instances": [{"inputs": ["a"] * 33}]}, 422, "batch size 33"),
+                                ({"instances": [{"inputs": "a"}] * 33}, 422, "batch size 33")):
+            expect(word in status(s.post("/vertex", bad), code).json()["error"], bad)
+        before = s.metric("te_embed_count")
+        status(s.post("/vertex", {"instances": [{"inputs": "a"}] * 32}), 200)
+        s.wait_for(lambda: s.metric("te_embed_count") == before + 32, "the inputs are counted")
+    shutil.copytree("model", "splade")
+    with open("splade/modules.json", "w", encoding="ascii") as f:
+        json.dump([{"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.sparse_encoder.models.MLMTransformer"},
+                   {"idx": 1, "name": "1", "path": "1_SpladePooling", "type": "sentence_transformers.sparse_encoder.models.SpladePooling"}], f)
+    os.mkdir("splade/1_SpladePooling")
+    with open("splade/1_SpladePooling/config.json", "w", encoding="ascii") as f:
+        json.dump({"pooling_strategy": "max", "activation_function": "relu"}, f)
+    with Server(program, "-m", "splade") as s:
+        a = status(s.post("/vertex", {"instances": [{"inputs": "the river"}]}), 200).json()["predictions"]
+        expect(a == [status(s.post("/embed_sparse", {"inputs": "the river"}), 200).json()], a)
+
+
+if __name__ == "__main__":
+    main()
