@@ -454,17 +454,11 @@ bool srv_check_count(srv_request *r, const char *name, size_t n)
     return false;
 }
 
-bool srv_read_texts(srv_request *r, const json_t *list, const char *name, srv_texts *out)
-{
-    return srv_read_some_texts(r, list, name, false, out);
-}
-
-bool srv_read_some_texts(srv_request *r, const json_t *list, const char *name, bool empty, srv_texts *out)
+static bool read_texts(srv_request *r, const json_t *list, const char *name, bool empty, srv_texts *out)
 {
     const bool one = json_is_string(list);
     const size_t n = one ? 1 : json_array_size(list);
     *out = (srv_texts){.one = one, .n = (int64_t)n};
-    if (!srv_check_count(r, name, n)) return false;
     out->text = calloc(n, sizeof *out->text);
     out->bytes = calloc(n, sizeof *out->bytes);
     if (!out->text || !out->bytes) return srv_error(r, 503, "Overloaded", "out of memory"), false;
@@ -476,4 +470,23 @@ bool srv_read_some_texts(srv_request *r, const json_t *list, const char *name, b
         r->characters += srv_length(out->text[i], out->bytes[i]);
     }
     return true;
+}
+
+bool srv_read_texts(srv_request *r, const json_t *list, const char *name, srv_texts *out)
+{
+    return srv_read_some_texts(r, list, name, false, out);
+}
+
+bool srv_read_some_texts(srv_request *r, const json_t *list, const char *name, bool empty, srv_texts *out)
+{
+    *out = (srv_texts){.n = 0};
+    if (!srv_check_count(r, name, json_is_string(list) ? 1 : json_array_size(list))) return false;
+    return read_texts(r, list, name, empty, out);
+}
+
+bool srv_read_labels(srv_request *r, const json_t *list, const char *name, srv_texts *out)
+{
+    *out = (srv_texts){.n = 0};
+    if (json_array_size(list)) return read_texts(r, list, name, false, out);
+    return srv_error(r, 400, "Empty", "`%s` cannot be empty", name), false;
 }

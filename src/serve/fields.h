@@ -67,6 +67,7 @@ bool srv_check_count(srv_request *r, const char *name, size_t n); /* of inputs; 
 bool srv_read_texts(srv_request *r, const json_t *list, const char *name, srv_texts *out);
 bool srv_read_some_texts(srv_request *r, const json_t *list, const char *name, bool empty, srv_texts *out); /* empty:
                                                                                      texts may be empty */
+bool srv_read_labels(srv_request *r, const json_t *list, const char *name, srv_texts *out); /* of any number */
 void srv_texts_clear(srv_texts *t);
 
 #endif

@@ -1,6 +1,8 @@
 """huggingface_hub's InferenceClient: every task that a server of ours has."""
+import math
+
 from huggingface_hub import InferenceClient
-from lib import CAUSAL, LABELS, MASKS, TEXTS, TRANSLATE, VECTORS, WORDS, close, cosine
+from lib import ANSWERS, CAUSAL, LABELS, MASKS, NLI, TAGS, TEXTS, TRANSLATE, VECTORS, WORDS, close, cosine
 
 client = InferenceClient(WORDS)
 for text, vector in zip(TEXTS, VECTORS):
@@ -16,6 +18,33 @@ labels = InferenceClient(LABELS).text_classification("a red house")
 assert len(labels) > 1 and abs(sum(x.score for x in labels) - 1) < 1e-5 and labels[0].score >= labels[1].score
 assert len(InferenceClient(LABELS).text_classification("a red house", top_k=1)) == 1
 
+raw = InferenceClient(LABELS).text_classification("a red house", function_to_apply="none")
+assert [x.label for x in raw] == [x.label for x in labels]
+close([math.exp(x.score - raw[0].score) for x in raw], [x.score / labels[0].score for x in labels], 1e-5)
+single = InferenceClient(LABELS).text_classification("a red house", function_to_apply="sigmoid", top_k=2)
+close([x.score for x in single], [1 / (1 + math.exp(-x.score)) for x in raw[:2]], 1e-6)
+
+client = InferenceClient(NLI)
+found = client.zero_shot_classification("the red house", candidate_labels=["a", "the"], hypothesis_template="the {}")
+assert {x.label for x in found} == {"a", "the"} and abs(sum(x.score for x in found) - 1) < 1e-5
+several = client.zero_shot_classification("the red house", candidate_labels=["a", "the"], multi_label=True)
+assert all(0 < x.score < 1 for x in several) and abs(sum(x.score for x in several) - 1) > 1e-5
+
+client = InferenceClient(TAGS)
+for strategy in "none", "simple", "first", "average", "max":
+    assert isinstance(client.token_classification("the a? bc", aggregation_strategy=strategy), list)
+every = client.token_classification("the a? bc", aggregation_strategy="none", ignore_labels=[])
+assert [x.word for x in every] == ["the", "a", "?", "b", "##c"]
+assert not client.token_classification("the a? bc", aggregation_strategy="none", ignore_labels=[x.entity for x in every])
+
+client = InferenceClient(ANSWERS)
+ask = {"question": "the a?", "context": "bc de. the fg"}
+one = client.question_answering(**ask)
+assert ask["context"][one.start:one.end] == one.answer
+best = client.question_answering(**ask, top_k=3, handle_impossible_answer=True, max_answer_len=3, align_to_words=True)
+assert len(best) == 3 and best[0].score >= best[1].score >= best[2].score and len({x.answer for x in best}) == 3
+
 text = InferenceClient(CAUSAL).text_generation("the", max_new_tokens=8, do_sample=False)
 assert isinstance(text, str) and text
 assert InferenceClient(TRANSLATE).translation("one two three").translation_text == "four three two"
+assert InferenceClient(TRANSLATE).translation("one two three", src_lang="en", tgt_lang="de").translation_text == "four three two"

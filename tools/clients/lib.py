@@ -3,8 +3,8 @@ import json
 import math
 import os
 
-WORDS, MASKS, RANK, LABELS, CAUSAL, TRANSLATE = (os.environ[name] for name in (
-    "WORDS", "MASKS", "RANK", "LABELS", "CAUSAL", "TRANSLATE"))
+WORDS, MASKS, RANK, LABELS, CAUSAL, TRANSLATE, NLI, TAGS, ANSWERS = (os.environ[name] for name in (
+    "WORDS", "MASKS", "RANK", "LABELS", "CAUSAL", "TRANSLATE", "NLI", "TAGS", "ANSWERS"))
 TEXTS = ["the old river of paris", "a red house", "was the city in france?", "unseen words"]
 
 with open(os.environ["VECTORS"], encoding="ascii") as f:

@@ -50,6 +50,14 @@ serve masks && export MASKS=$address
 serve causal && export CAUSAL=$address
 serve rank && export RANK=$address
 serve labels && export LABELS=$address
+for kind in token=tags span=answers sequence=nli; do
+    mkdir "$work/${kind#*=}"
+    cp "tests/golden/bert/${kind%=*}/config.json" "tests/golden/bert/${kind%=*}/model.safetensors" tests/golden/serving/vocab.txt tests/golden/serving/tokenizer_config.json "$work/${kind#*=}"
+done
+cp tests/golden/serving/nli/config.json "$work/nli"
+serve tags && export TAGS=$address
+serve answers && export ANSWERS=$address
+serve nli && export NLI=$address
 serve translate --languages en:de && export TRANSLATE=$address
 export VECTORS="$work/vectors.jsonl"
 PYTHONPATH=tools/clients "$python" -B -c 'import os; open(os.environ["VECTORS"], "w").close(); import lib; print("\n".join(lib.TEXTS))' |

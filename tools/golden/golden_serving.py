@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Labels of tokens and answers to questions by transformers' pipelines, which `POST /` of roformer serve must give:
-tests/golden/serving/{token,span}.jsonl, a request and its answer in each line, for the models of tests/golden/bert.
+"""Labels of tokens, answers to questions and labels that a request names by transformers' pipelines, which `POST /` of
+roformer serve must give: tests/golden/serving/{token,span,nli}.jsonl, a request and its answer in each line, for the models of tests/golden/bert.
 
     python tools/golden/golden_serving.py        # transformers 4.57: version 5 has no pipeline for questions
 
@@ -41,6 +41,16 @@ def whole(name, out, work):
     return str(folder)
 
 
+def best_of_equals(answers, key, reverse):
+    """`sorted` of the pipeline, which would add up the scores of equal answers, so that they may be above 1: of these, only
+    the best is kept."""
+    out = []
+    for answer in sorted(answers, key=key, reverse=reverse):
+        if all(answer["answer"].lower() != other["answer"].lower() for other in out):
+            out.append(answer)
+    return out
+
+
 def main():
     with tempfile.TemporaryDirectory() as work:
         write(work)
@@ -48,11 +58,13 @@ def main():
 
 def write(work):
     from transformers import pipeline
+    from transformers.pipelines import question_answering
     out = golden.fresh(golden.GOLDEN / "serving")
     first = {"made": golden.written_by("golden_serving.py")}
     tag = pipeline("token-classification", whole("token", out, work), device="cpu")
     ask = pipeline("question-answering", whole("span", out, work), device="cpu")
-    ask.get_answer = lambda answers, text: None         # equal answers of several windows are not added up to one score
+    ask.get_answer = lambda answers, text: None
+    question_answering.sorted = best_of_equals
     rows = []
     for text in TEXTS[:-1]:
         for strategy in "none", "simple":
@@ -78,7 +90,35 @@ def write(work):
             found = ask(question=question, context=context, handle_impossible_answer=impossible)
             rows.append({"request": {"inputs": {"question": question, "context": context},
                                      "parameters": {"handle_impossible_answer": impossible}}, "answer": plain(found)})
+    for question, context in QUESTIONS[::2]:
+        for options in ({"top_k": 2}, {"top_k": 3, "align_to_words": False}, {"top_k": 4, "handle_impossible_answer": True},
+                        {"top_k": 2, "max_answer_len": 2}, {"top_k": 3, "max_seq_len": 30, "doc_stride": 7}, {"doc_stride": 9}):
+            found = ask(question=question, context=context, **options)
+            rows.append({"request": {"inputs": {"question": question, "context": context}, "parameters": options},
+                         "answer": plain(found)})
     (out / "span.jsonl").write_text("".join(json.dumps(r) + "\n" for r in [first, *rows]))
+    rows = []
+    nli = whole("sequence", out, work)
+    config = json.loads(pathlib.Path(nli, "config.json").read_text())
+    config.update(id2label={"0": "contradiction", "1": "neutral", "2": "entailment"},
+                  label2id={"contradiction": 0, "neutral": 1, "entailment": 2})
+    for folder in pathlib.Path(nli), out / "nli":
+        folder.mkdir(exist_ok=True)
+        (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n")
+    choose = pipeline("zero-shot-classification", nli, device="cpu")
+    for text in TEXTS:
+        for options in ({"candidate_labels": ["a", "the b", "bc"]}, {"candidate_labels": "b, the ,c", "multi_label": True},
+                        {"candidate_labels": ["e"]}, {"candidate_labels": ["a", "b"], "hypothesis_template": "b {0} {{c}} {0}?"}):
+            found = choose(text, **options)
+            rows.append({"request": {"inputs": text, "parameters": options},
+                         "answer": [{"label": label, "score": score} for label, score in zip(found["labels"], found["scores"])]})
+    label = pipeline("text-classification", nli, device="cpu")
+    for function in "softmax", "sigmoid", "none":
+        rows.append({"request": {"inputs": TEXTS[:1], "parameters": {"function_to_apply": function}},
+                     "answer": [label(TEXTS[0], function_to_apply=function, top_k=None)]})
+        rows.append({"request": {"inputs": TEXTS[:1], "parameters": {"function_to_apply": function, "top_k": 2}},
+                     "answer": [label(TEXTS[0], function_to_apply=function, top_k=2)]})
+    (out / "nli.jsonl").write_text("".join(json.dumps(r) + "\n" for r in [first, *rows]))
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@
 void srv_features(srv_request *r);
 void srv_similarity(srv_request *r);
 void srv_predict(srv_request *r);
+void srv_zero_shot(srv_request *r);
 void srv_rerank(srv_request *r);
 void srv_fill_mask(srv_request *r);
 void srv_generate_text(srv_request *r);
@@ -27,6 +28,8 @@ void srv_put_tokens(srv_request *r, rf_encoding *e, const char *text, size_t siz
 
 /* [size + 1] how many characters of UTF-8 begin before each byte, freed with free(); NULL: no memory. */
 uint32_t *srv_characters(const char *text, size_t size);
+
+enum { SRV_ANSWERS_MOST = 100 }; /* top_k of answers to a question */
 
 /* Bounds the work of the tokenizer: of a text, so many bytes are read for each token that the model accepts. */
 enum { SRV_TOKEN_BYTES = 250 };

@@ -372,6 +372,18 @@ static const srv_field root_label[] = {
     {"parameters", SRV_OBJECT, false, 0, 0, NULL, root_label_options, NULL},
     END,
 };
+static const srv_field zero_shot_options[] = {
+    {"candidate_labels", SRV_STRINGS, true, 0, 0, NULL, NULL, NULL},
+    {"hypothesis_template", SRV_STRING, false, 0, 0, NULL, NULL, NULL},
+    {"multi_label", SRV_BOOL, false, 0, 0, NULL, NULL, NULL},
+    END,
+};
+static const srv_field root_zero_shot[] = {
+    {"inputs", SRV_STRINGS, true, 0, 0, NULL, NULL, NULL},
+    TRUNCATE,
+    {"parameters", SRV_OBJECT, true, 0, 0, NULL, zero_shot_options, NULL},
+    END,
+};
 static const srv_field no_options[] = {
     {"src_lang", SRV_STRING, false, 0, 0, NULL, NULL, NULL},
     {"tgt_lang", SRV_STRING, false, 0, 0, NULL, NULL, NULL},
@@ -404,11 +416,11 @@ static const srv_field question_inputs[] = {
 static const srv_field question_options[] = {
     {"max_answer_len", SRV_INT, false, 1, 1000, NULL, NULL, NULL},
     {"handle_impossible_answer", SRV_BOOL, false, 0, 0, NULL, NULL, NULL},
-    {"top_k", SRV_ONLY, false, 0, 0, "1", NULL, NULL},
-    {"doc_stride", SRV_ONLY, false, 0, 0, "null", NULL, NULL},
-    {"max_question_len", SRV_ONLY, false, 0, 0, "null", NULL, NULL},
-    {"max_seq_len", SRV_ONLY, false, 0, 0, "null", NULL, NULL},
-    {"align_to_words", SRV_ONLY, false, 0, 0, "true", NULL, NULL},
+    {"top_k", SRV_INT, false, 1, SRV_ANSWERS_MOST, NULL, NULL, NULL},
+    {"doc_stride", SRV_INT, false, 1, 1000000, NULL, NULL, NULL},
+    {"max_question_len", SRV_IGNORED, false, 0, 0, NULL, NULL, NULL}, /* of Python's slow tokenizers only */
+    {"max_seq_len", SRV_INT, false, 1, 1000000, NULL, NULL, NULL},
+    {"align_to_words", SRV_BOOL, false, 0, 0, NULL, NULL, NULL},
     END,
 };
 static const srv_field root_question[] = {
@@ -443,6 +455,8 @@ void srv_api_root(srv_request *r)
     case RF_HEAD_SEQ2SEQ: field = root_translate, step = srv_translate_text; break;
     default: break;
     }
+    if (step == srv_predict && srv_member(srv_member(r->in, "parameters"), "candidate_labels"))
+        field = root_zero_shot, step = srv_zero_shot;
     if (srv_reranks(r->model) && srv_member(r->in, "query")) field = srv_rerank_fields, step = srv_rerank;
     if (sentences && !r->model->no_vectors.code) field = srv_similarity_fields, step = srv_similarity;
     if (!field || srv_check(r, r->in, field)) step(r);

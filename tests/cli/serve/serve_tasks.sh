@@ -16,6 +16,8 @@ answers() {
 }
 answers bert/token serving serving/token
 answers bert/span serving serving/span
+# Labels that a request names, and functions of the outputs, by a model of natural language inference.
+answers bert/sequence serving serving/nli serving/nli
 answers bert/masked serving sparse/bert
 answers models/plain sparse sparse/roformer
 # SpladePooling of sentence-transformers: the sum over the tokens, two logarithms, and its limit of tokens.
