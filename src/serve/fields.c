@@ -334,7 +334,7 @@ static bool parse_body(srv_request *r)
     r->body = NULL;
     r->size = r->capacity = 0;
     const char *key = srv_string(r->in, "api_key");
-    if (r->key_in_body && !(key && srv_key_matches(r->s, key)))
+    if (r->key_in_body && !(key && srv_key_matches(r, key)))
         return srv_error(r, 401, "Unauthorized", "expected a valid API key as `api_key`, or as the header "
                          "\"Authorization: Bearer KEY\""), false;
     return true;

@@ -118,6 +118,7 @@ struct srv_request {
     int64_t swallowed;     /* bytes of the body that came                                                */
     bool form;             /* the body is a form, not JSON                                               */
     bool key_in_body;      /* the API key is member "api_key" of the body                                 */
+    char key_name[33];     /* of the API key; "": it has none                                             */
     bool html;             /* the client accepts text/html: a browser                                    */
     bool counted;          /* in srv_server.active                                                       */
     int64_t permits, held; /* inputs; those that count as waiting or computed                            */
@@ -319,6 +320,11 @@ const char *srv_dtype(rf_type type);                    /* "float32" */
 
 /* ---- the server -------------------------------------------------------------------------------------------------- */
 
+/* An API key and its name in the log, or "". */
+typedef struct srv_key {
+    char key[128], name[33];
+} srv_key;
+
 struct srv_server {
     srv_options o;
     struct MHD_Daemon *daemon;
@@ -342,7 +348,7 @@ struct srv_server {
     srv_metrics metrics;
     pthread_mutex_t log_lock;
     pthread_mutex_t key_lock; /* of `key` and `keys`                                                        */
-    char (*key)[128];         /* [keys]                                                                     */
+    srv_key *key;             /* [keys]                                                                     */
     int keys;
     bool needs_key;
 };
@@ -363,9 +369,10 @@ void srv_metrics_accept(const srv_request *r, int64_t inputs);
 void srv_metrics_count(srv_server *s, const srv_request *r);
 void srv_metrics_write(srv_server *s, srv_text *out);
 
-/* keys.c: read: replaces the keys; after an error, the old ones stay. matches: blanks around a key do not count. */
+/* keys.c: read: replaces the keys; after an error, the old ones stay. matches: blanks around a key do not count; the
+ * request then has the name of the key. */
 rf_status srv_keys_read(srv_server *s, rf_error *why);
-bool srv_key_matches(srv_server *s, const char *key);
+bool srv_key_matches(srv_request *r, const char *key);
 
 /* origin.c: whether a request may come from the web page of another site, by its headers (NULL: missing). false: `why`
  * has the reason. */

@@ -109,21 +109,34 @@ typedef struct job {
     serve_demo demo;
     int log;   /* descriptor, or -1                                                          */
     bool lost; /* a line could not be written                                                */
+    bool half; /* but a part of it was                                                       */
 } job;
 
-/* The access log. A full disk does not stop the server; it is reported once. */
+/* Writes what it can; returns how much that was. */
+static size_t write_part(int fd, const char *text, size_t size)
+{
+    size_t at = 0;
+    while (at < size) {
+        const ssize_t n = write(fd, text + at, size - at);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) break;
+        at += (size_t)n;
+    }
+    return at;
+}
+
+/* The access log. A full disk does not stop the server; it is reported once. A line of which only a part was written is
+ * ended before the next one. */
 static void write_log(void *user, const char *line, size_t size)
 {
     job *j = user;
-    for (size_t at = 0; at < size;) {
-        const ssize_t n = write(j->log, line + at, size - at);
-        if (n < 0 && errno == EINTR) continue;
-        if (n <= 0) {
-            if (!j->lost) cli_error("--access-log %s: expected to write a line, got: %s", j->a->log, strerror(errno));
-            j->lost = true;
-            return;
-        }
-        at += (size_t)n;
+    if (j->half) j->half = !write_part(j->log, "\n", 1);
+    const size_t done = j->half ? 0 : write_part(j->log, line, size);
+    if (done < size) {
+        if (!j->lost) cli_error("--access-log %s: expected to write a line, got: %s", j->a->log, strerror(errno));
+        j->lost = true;
+        j->half |= done > 0;
+        return;
     }
     if (j->lost) cli_error("--access-log %s: lines are written again", j->a->log);
     j->lost = false;
@@ -411,8 +424,8 @@ static const cli_option options[] = {
     {"port", 'p', CLI_INT, A(port), "N", "8080", 0, 65535, "ROFORMER_PORT", "port to listen on; 0: any free one", NULL},
     {"unix", 0, CLI_FILE, A(unix_path), "FILE", NULL, 0, 0, NULL, "listen on a Unix socket instead", NULL},
     {"api-key-file", 0, CLI_FILE, A(key_file), "FILE", NULL, 0, 0, "ROFORMER_API_KEY_FILE",
-     "require one of the API keys in FILE, one in each line; SIGHUP reads it again; the environment variable "
-     "ROFORMER_API_KEY is one more key", NULL},
+     "require one of the API keys in FILE, one in each line: KEY, or NAME KEY with a name for the access log; SIGHUP "
+     "reads it again; the environment variable ROFORMER_API_KEY is one more key", NULL},
     {"cors-allow-origin", 0, CLI_TEXT, A(cors), "ORIGIN", NULL, 0, 0, NULL,
      "allow web pages of ORIGIN (or *) to send requests", NULL},
     {"allowed-host", 0, CLI_EACH, A(hosts), "NAME", NULL, 0, 0, NULL,

@@ -13,6 +13,7 @@ static void put_json(srv_text *t, const srv_request *r, const char *when, bool c
     srv_put_string(t, r->path, path);
     srv_printf(t, ",\"status\":%d,\"bytes\":%lld,\"seconds\":%.6f,\"complete\":%s", r->status, (long long)r->sent,
                rf__seconds() - r->arrived, complete ? "true" : "false");
+    if (*r->key_name) srv_printf(t, ",\"key\":\"%s\"", r->key_name);
     if (r->inference)
         srv_printf(t, ",\"inputs\":%lld,\"tokens\":%lld,\"queue_seconds\":%.6f,\"inference_seconds\":%.6f",
                    (long long)r->permits, (long long)r->tokens, r->waited, r->computed);
@@ -22,7 +23,7 @@ static void put_json(srv_text *t, const srv_request *r, const char *when, bool c
 /* Control characters, quotes and backslashes of a path as \xHH. */
 static void put_common(srv_text *t, const srv_request *r, const char *when)
 {
-    srv_printf(t, "%s - - [%s] \"%s ", r->address, when, r->method);
+    srv_printf(t, "%s - %s [%s] \"%s ", r->address, *r->key_name ? r->key_name : "-", when, r->method);
     for (const char *p = r->path; *p && *p != '?'; p++) {
         const unsigned char c = (unsigned char)*p;
         if (c < 0x20 || c >= 0x7F || c == '"' || c == '\\') srv_printf(t, "\\x%02X", c);

@@ -125,7 +125,7 @@ static bool key_is_right(srv_request *r)
     const char *value = header_of(r, MHD_HTTP_HEADER_AUTHORIZATION);
     if (!r->s->needs_key || r->route->access == SRV_PUBLIC) return true;
     r->key_in_body = !value && r->dialect == SRV_LIBRE && r->route->field;
-    if (r->key_in_body || (value && !strncasecmp(value, "Bearer ", 7) && srv_key_matches(r->s, value + 7))) return true;
+    if (r->key_in_body || (value && !strncasecmp(value, "Bearer ", 7) && srv_key_matches(r, value + 7))) return true;
     snprintf(r->header, sizeof r->header, MHD_HTTP_HEADER_WWW_AUTHENTICATE);
     snprintf(r->header_value, sizeof r->header_value, "Bearer");
     return refuse(r, 401, "Unauthorized", "expected the header \"Authorization: Bearer KEY\" with a valid API key"),

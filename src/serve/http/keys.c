@@ -1,27 +1,47 @@
-/* keys.c — API keys: one in each line of a file; empty lines and lines that begin with # are skipped. The file is read
- * again when the models are loaded again. */
+/* keys.c — API keys: one in each line of a file, `KEY` or `NAME KEY`; empty lines and lines that begin with # are
+ * skipped. Names are in the access log, keys nowhere. The file is read again when the models are loaded again. */
 #include <stdlib.h>
 
 #include "serve/server.h"
 
 typedef struct keys {
-    char (*key)[sizeof ((srv_server *)0)->key[0]];
+    srv_key *key;
     int n;
 } keys;
 
+static void trim(const char **text, size_t *n)
+{
+    while (*n && rf__white((*text)[*n - 1])) --*n;
+    while (*n && rf__white(**text)) ++*text, --*n;
+}
+
+/* Bytes of a name before a blank and a key; 0: the line is a key. */
+static size_t name_size(const char *line, size_t n)
+{
+    static const char good[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+    size_t size = 0;
+    while (size < n && line[size] && strchr(good, line[size])) size++;
+    return size < n && rf__white(line[size]) && size < sizeof ((srv_key *)0)->name ? size : 0;
+}
+
 static rf_status add(const srv_server *s, keys *to, const char *line, size_t n, int number, rf_error *why)
 {
-    while (n && rf__white(line[n - 1])) n--;
-    while (n && rf__white(*line)) line++, n--;
+    srv_key own = {.name = ""};
+    trim(&line, &n);
     if (!n || *line == '#') return RF_OK;
-    if (n >= sizeof *s->key || memchr(line, 0, n))
+    const size_t name = number ? name_size(line, n) : 0; /* the environment has only a key */
+    memcpy(own.name, line, name);
+    line += name;
+    n -= name;
+    trim(&line, &n);
+    if (n >= sizeof own.key || memchr(line, 0, n))
         return rf_fail(why, RF_EDATA, "%s:%d: expected a key of 1 to %zu bytes, got %zu bytes",
-                       number ? s->o.key_file : "ROFORMER_API_KEY", number, sizeof *s->key - 1, n);
-    char(*more)[sizeof *s->key] = realloc(to->key, (size_t)(to->n + 1) * sizeof *more);
+                       number ? s->o.key_file : "ROFORMER_API_KEY", number, sizeof own.key - 1, n);
+    srv_key *more = realloc(to->key, (size_t)(to->n + 1) * sizeof *more);
     if (!more) return rf_fail(why, RF_ENOMEM, "out of memory: %d keys", to->n + 1);
     to->key = more;
-    memset(more[to->n], 0, sizeof *more);
-    memcpy(more[to->n++], line, n);
+    memcpy(own.key, line, n);
+    more[to->n++] = own;
     return RF_OK;
 }
 
@@ -60,21 +80,22 @@ rf_status srv_keys_read(srv_server *s, rf_error *why)
 }
 
 /* All bytes of all keys are compared, so that the time reveals nothing about them. */
-bool srv_key_matches(srv_server *s, const char *key)
+bool srv_key_matches(srv_request *r, const char *key)
 {
-    char padded[sizeof *s->key] = {0};
+    srv_server *s = r->s;
+    char padded[sizeof s->key->key] = {0};
     size_t n = strlen(key);
-    int found = 0;
-    while (n && rf__white(*key)) key++, n--;
-    while (n && rf__white(key[n - 1])) n--;
+    int found = -1;
+    trim(&key, &n);
     if (n >= sizeof padded) return false;
     memcpy(padded, key, n);
     pthread_mutex_lock(&s->key_lock);
     for (int i = 0; i < s->keys; i++) {
         unsigned different = 0;
-        for (size_t j = 0; j < sizeof padded; j++) different |= (unsigned)(padded[j] ^ s->key[i][j]) & 255U;
-        found |= !different;
+        for (size_t j = 0; j < sizeof padded; j++) different |= (unsigned)(padded[j] ^ s->key[i].key[j]) & 255U;
+        if (!different) found = i;
     }
+    if (found >= 0) memcpy(r->key_name, s->key[found].name, sizeof r->key_name);
     pthread_mutex_unlock(&s->key_lock);
-    return found;
+    return found >= 0;
 }

@@ -3,10 +3,11 @@ hub send; run by serve_clients.sh."""
 import json
 import math
 import os
+import resource
 import shutil
 import sys
 
-from serve_client import Server, expect, main, status, test
+from serve_client import Server, expect, main, status, test, together
 
 program = sys.argv[1]
 
@@ -157,6 +158,57 @@ def sagemaker_and_vertex_are_served():
     with Server(program, "-m", "splade") as s:
         a = status(s.post("/vertex", {"instances": [{"inputs": "the river"}]}), 200).json()["predictions"]
         expect(a == [status(s.post("/embed_sparse", {"inputs": "the river"}), 200).json()], a)
+
+
+def log_lines(name):
+    with open(name, encoding="ascii") as f:
+        return f.read().split("\n")
+
+
+@test
+def keys_have_names_in_the_log():
+    with open("keys", "w", encoding="ascii") as f:
+        f.write("# the keys\nplain\nalice  secret-1 \nbob.2\tsecret-2\nsk:with/other=characters\n")
+    with Server(program, "-m", "model", "--api-key-file", "keys", "--access-log", "json.log") as s, \
+            Server(program, "-m", "model", "--api-key-file", "keys", "--access-log", "common.log", "--log-format", "common") as c:
+        for key, code, name in (("plain", 200, None), ("secret-1", 200, "alice"), ("secret-2", 200, "bob.2"),
+                                ("sk:with/other=characters", 200, None), ("alice", 401, None), ("alice secret-1", 401, None)):
+            for server, log in (s, "json.log"), (c, "common.log"):
+                n = len(log_lines(log))
+                status(server.post("/embed", {"inputs": "a"}, [f"Authorization: Bearer {key}"]), code)
+                server.wait_for(lambda log=log, n=n: len(log_lines(log)) > n, "its line is in the log")
+                line = log_lines(log)[-2]
+                expect(json.loads(line).get("key") == name if server is s else line.split(" ")[1:3] == ["-", name or "-"], key, line)
+                expect("secret" not in line and "plain" not in line, "a key in the log", line)
+
+
+@test
+def a_line_that_a_full_disk_cut_is_ended():
+    limit = resource.getrlimit(resource.RLIMIT_FSIZE)
+    with Server(program, "-m", "model", "--access-log", "full.log") as s:
+        expect(len(log_lines("full.log")[0]) > 50, "a line")
+        size = os.path.getsize("full.log")
+        resource.prlimit(s.pid, resource.RLIMIT_FSIZE, (size + 20, limit[1]))
+        s.ask("GET", "/ping")
+        s.wait_for(lambda: "expected to write a line" in s.err(), "the full disk is reported")
+        s.ask("GET", "/ping")
+        resource.prlimit(s.pid, resource.RLIMIT_FSIZE, limit)
+        s.ask("GET", "/info")
+        s.wait_for(lambda: "lines are written again" in s.err(), "the log goes on")
+        lines = log_lines("full.log")
+        cut = [x for x in lines if x and not x.endswith("}")]
+        expect(len(cut) == 1 and len(cut[0]) == 20, "one cut line", cut)
+        expect(json.loads(lines[-2])["path"] == "/info", "the line after it", lines[-2])
+
+
+@test
+def threads_are_few():
+    """As deploy/roformer.service counts them."""
+    for models in 1, 3:
+        with Server(program, "--threads", "2", *[x for i in range(models) for x in ("-m", f"m{i}=model")]) as s:
+            together([lambda s=s: s.post("/embed", {"inputs": "a"}) for _ in range(16)])
+            threads = len(os.listdir(f"/proc/{s.pid}/task"))
+            expect(threads <= 2 * 2 + models + 5, models, threads)
 
 
 if __name__ == "__main__":
