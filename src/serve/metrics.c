@@ -236,6 +236,8 @@ void srv_metrics_write(srv_server *s, srv_text *t)
     write_requests(t, &m);
     write_inputs(t, &m);
     write_models(s, t);
+    counter(t, "roformer_http_unreadable_total", "Requests that were not HTTP, or too long, which libmicrohttpd answered.",
+            (uint64_t)atomic_load(&s->unreadable));
     gauge(t, "roformer_connections", "Open connections.", (double)srv_connections_count(s));
     gauge(t, "roformer_inputs", "Inputs that wait or are computed.", (double)atomic_load(&s->permits));
     gauge(t, "process_resident_memory_bytes", "Resident memory.", resident_bytes());

@@ -221,6 +221,11 @@ void srv_workers_stop(srv_server *s);
 void srv_later(srv_request *r, srv_step *step, int which);
 rf_status srv_thread(pthread_t *out, void *(*body)(void *), void *user, rf_error *why); /* without signals */
 
+/* ---- framing.c --------------------------------------------------------------------------------------------------- */
+
+/* Why it is doubtful where the request ends, or NULL. */
+const char *srv_framing_fault(srv_request *r, const char *method, const char *version);
+
 /* ---- connections.c ----------------------------------------------------------------------------------------------- */
 
 struct srv_connection {
@@ -335,6 +340,7 @@ struct srv_server {
     atomic_llong permits; /* inputs that are waiting or computed                                        */
     atomic_llong memory;  /* bytes of bodies and of answers that have not been read                     */
     atomic_llong active;  /* requests for workers that were accepted and have not ended                 */
+    atomic_llong unreadable; /* requests that libmicrohttpd refused by itself                             */
     atomic_llong serial;  /* of request ids and samples                                                 */
     double begun;
     srv_workers workers;

@@ -1,8 +1,7 @@
 /* http.c — connections, headers, bodies and answers, with libmicrohttpd.
  *
- * libmicrohttpd parses HTTP. Requests that it accepts but that a proxy in front of it may interpret differently are
- * refused here: a body with two lengths, or with a length and chunks. Its time limits concern only silence;
- * connections.c has absolute ones. */
+ * libmicrohttpd parses HTTP; framing.c refuses requests that a proxy in front of it may read differently. Its time
+ * limits concern only silence; connections.c has absolute ones. */
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
@@ -26,66 +25,16 @@ static const char *header_of(const srv_request *r, const char *name)
     return MHD_lookup_connection_value(r->mhd, MHD_HEADER_KIND, name);
 }
 
-typedef struct framing {
-    int lengths, codings, hosts, odd;
-} framing;
-
-/* A token (RFC 9110, 5.6.2). libmicrohttpd keeps "Content-Length " as a name and CR in a value, which proxies may read
- * otherwise. */
-static bool is_token(const char *name)
-{
-    static const char odd[] = "!#$%&'*+-.^_`|~";
-    for (const char *c = name; *c; c++)
-        if (!isalnum((unsigned char)*c) && !strchr(odd, *c)) return false;
-    return *name;
-}
-
-/* libmicrohttpd (0.9.75) appends a continuation line to the name of its header: "Content-Length:", " 14" has the name
- * Content-Length14, and the body would be read as the next request. Such lines are obsolete (RFC 9112, 5.2). */
-static bool continues_framing(const char *name)
-{
-    static const char *const names[] = {MHD_HTTP_HEADER_CONTENT_LENGTH, MHD_HTTP_HEADER_TRANSFER_ENCODING};
-    for (size_t i = 0; i < RF_COUNT(names); i++) {
-        const size_t n = strlen(names[i]);
-        if (!strncasecmp(name, names[i], n) && name[n]) return true;
-    }
-    return false;
-}
-
-static enum MHD_Result count_framing(void *user, enum MHD_ValueKind kind, const char *key, const char *value)
-{
-    framing *f = user;
-    (void)kind;
-    f->odd += !is_token(key) || continues_framing(key) || (value && strpbrk(value, "\r\n"));
-    f->lengths += !strcasecmp(key, MHD_HTTP_HEADER_CONTENT_LENGTH);
-    f->codings += !strcasecmp(key, MHD_HTTP_HEADER_TRANSFER_ENCODING);
-    f->hosts += !strcasecmp(key, MHD_HTTP_HEADER_HOST);
-    return MHD_YES;
-}
-
 static void refuse(srv_request *r, int status, const char *error_type, const char *text)
 {
     r->close = true;
     srv_error(r, status, error_type, "%s", text);
 }
 
-static bool framing_is_clear(srv_request *r, const char *version)
+static bool framing_is_clear(srv_request *r, const char *method, const char *version)
 {
-    framing f = {0};
-    const char *coding = header_of(r, MHD_HTTP_HEADER_TRANSFER_ENCODING);
-    MHD_get_connection_values(r->mhd, MHD_HEADER_KIND, count_framing, &f);
-    if (f.lengths > 1 || f.codings > 1 || (f.lengths && f.codings))
-        return refuse(r, 400, "Validation", "header: expected one Content-Length or Transfer-Encoding, got several"),
-               false;
-    if (coding && strcasecmp(coding, "chunked"))
-        return refuse(r, 400, "Validation", "header: expected Transfer-Encoding: chunked, got another coding"), false;
-    if (f.odd)
-        return refuse(r, 400, "Validation", "header: expected lines `Name: value`, got a name with a space or another "
-                                            "odd character, a value with a line end, or a continued line"),
-               false;
-    if (f.hosts > 1 || (!f.hosts && !strcmp(version, MHD_HTTP_VERSION_1_1)))
-        return refuse(r, 400, "Validation", "header: expected one Host"), false;
-    return true;
+    const char *fault = srv_framing_fault(r, method, version);
+    return fault ? refuse(r, 400, "Validation", fault), false : true;
 }
 
 /* A body that is too large is read to its end, within bounds, so that a client that sends before it reads gets the
@@ -348,7 +297,7 @@ static enum MHD_Result begin(srv_request *r, struct MHD_Connection *mhd, const c
     set_id(r);
     if (r->connection) r->connection->requests++;
     if (srv_connection_is_above(s, r->connection)) refuse(r, 503, "Overloaded", "too many connections");
-    else if (framing_is_clear(r, version) && size_is_allowed(r) && !is_preflight(r) && find_route(r) &&
+    else if (framing_is_clear(r, method, version) && size_is_allowed(r) && !is_preflight(r) && find_route(r) &&
              origin_is_right(r) && key_is_right(r) && body_is_plain(r) && atomic_load(&s->draining) &&
              r->route->access != SRV_PUBLIC)
         refuse(r, 503, "Unhealthy", "the server is shutting down");
@@ -429,13 +378,35 @@ static enum MHD_Result on_request(void *user, struct MHD_Connection *mhd, const 
     return r->status && r->phase == SRV_WORK ? send_answer(r) : MHD_YES;
 }
 
+/* What libmicrohttpd cannot parse it answers by itself; the log and the metrics of requests have this answer, too. */
+static void take_own_answer(srv_request *r, struct MHD_Connection *mhd)
+{
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_HTTP_STATUS);
+    if (!info || (r->phase != SRV_HEADER && r->phase != SRV_BODY)) return;
+    r->status = (int)info->http_status;
+    r->failure = "validation";
+    if (*r->method) return;
+    r->mhd = mhd;
+    set_method(r, "-");
+    set_address(r);
+    set_id(r);
+}
+
+/* libmicrohttpd's messages. A request line that it cannot read is known only from them. */
+static void on_message(void *user, const char *format, va_list list)
+{
+    srv_server *s = user;
+    (void)list;
+    if (strstr(format, "HTTP response code is")) atomic_fetch_add(&s->unreadable, 1);
+}
+
 static void on_completed(void *user, struct MHD_Connection *mhd, void **own, enum MHD_RequestTerminationCode code)
 {
     srv_request *r = *own;
     srv_server *s = user;
-    (void)mhd;
     if (!r) return;
     *own = NULL;
+    take_own_answer(r, mhd);
     srv_connection_enter(s, r->connection, SRV_IDLE, (double)s->o.limits.idle_timeout, NULL);
     pthread_mutex_lock(&r->lock);
     r->mhd = NULL;
@@ -551,15 +522,16 @@ rf_status srv_http_listen(srv_server *s, rf_error *why)
 }
 
 /* libmicrohttpd's own limits are wider than those of limits.def, which are answered with a status. It prints nothing:
- * there is no error log. Strict, it would answer a request without Host itself, with a header that comes twice
+ * on_message takes its messages. Strict, it would answer a request without Host itself, with a header that comes twice
  * (0.9.75); begin() refuses it. */
 rf_status srv_http_start(srv_server *s, rf_error *why)
 {
     const srv_limits *l = &s->o.limits;
     const int fd = s->listener;
     s->daemon =
-        MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC, 0, NULL, NULL,
-                         on_request, s, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_NOTIFY_COMPLETED, on_completed, s,
+        MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC | MHD_USE_ERROR_LOG, 0,
+                         NULL, NULL, on_request, s, MHD_OPTION_EXTERNAL_LOGGER, on_message, s,
+                         MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_NOTIFY_COMPLETED, on_completed, s,
                          MHD_OPTION_URI_LOG_CALLBACK, on_path, s, MHD_OPTION_NOTIFY_CONNECTION, on_connection, s,
                          MHD_OPTION_CONNECTION_LIMIT, (unsigned)(l->max_connections + 64),
                          MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)(l->max_header_bytes + l->max_uri_bytes + 8192),

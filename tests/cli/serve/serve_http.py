@@ -7,6 +7,7 @@ import time
 
 from serve_client import (SANITIZED, Server, TEXT, embed, expect, long_text, main, request, same_as_before, status,
                           test)
+from serve_framing import ROWS
 
 program = sys.argv[1]
 
@@ -120,73 +121,13 @@ def large_bodies_leave_a_worker_to_others():
 
 # ---- S4: framing -----------------------------------------------------------------------------------------------------
 
-def framing_rows():
-    body = b'{"inputs":"a"}'
-    post = b"POST /embed HTTP/1.1\r\nHost: a\r\n"
-    hidden = b"GET /ping HTTP/1.1\r\nHost: a\r\n\r\n"
-    return [
-        (post + b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + hidden, 400),
-        (post + b"Transfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n" + hidden, 400),
-        (post + b"Content-Length: 14\r\nContent-Length: 14\r\n\r\n" + body + hidden, 400),
-        (post + b"Content-Length: 14\r\nContent-Length: 0\r\n\r\n" + body + hidden, 400),
-        (post + b"Content-Length: 14, 14\r\n\r\n" + body + hidden, 400),
-        (post + b"Content-Length: +14\r\n\r\n" + body + hidden, 400),
-        (post + b"Content-Length: -1\r\n\r\n" + body + hidden, 400),
-        (post + b"Content-Length: 0x0e\r\n\r\n" + body + hidden, 400),
-        (post + b"Content-Length: 14a\r\n\r\n" + body + hidden, 400),
-        (post + b"Content-Length: \r\n\r\n" + body + hidden, 400),
-        (post + b"Content-Length: 18446744073709551616\r\n\r\n" + hidden, (400, 413)),
-        (post + b"Content-Length: 99999999999999999999999999\r\n\r\n" + hidden, (400, 413)),
-        (post + b"Content-Length: 9223372036854775807\r\n\r\n" + hidden, 413),
-        (post + b"Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + hidden, 400),
-        (post + b"Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n" + hidden, 400),
-        (post + b"Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n" + hidden, 400),
-        (post + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n" + body + hidden, 400),
-        (post + b"Transfer-Encoding: chunked\r\n\r\n-1\r\n" + body + hidden, 400),
-        (post + b"Transfer-Encoding: chunked\r\n\r\nffffffffffffffffff\r\n" + body + hidden, (400, 413)),
-        (post + b"Transfer-Encoding: chunked\r\n\r\ne\r\n" + body + b"XX0\r\n\r\n" + hidden, 400),
-        (b"POST /embed HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + hidden, 400),
-        (b"GET /ping HTTP/1.1\r\n\r\n", 400),
-        (b"GET /ping HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", 400),
-        (b"GET /ping HTTP/1.1\r\nHost : a\r\n\r\n", 400),
-        (post + b"Content-Length : 31\r\n\r\n" + hidden, 400),
-        (post + b"Content-Length\t: 31\r\n\r\n" + hidden, 400),
-        (post + b"Content-Length\x0b: 31\r\n\r\n" + hidden, 400),
-        (post + b"X: a\rContent-Length: 31\r\n\r\n" + hidden, 400),
-        (post + b"Content-Length:\r\n 31\r\n\r\n" + hidden, 400),
-        (post + b"Content-Length:\r\n\t31\r\n\r\n" + hidden, 400),
-        (post + b"content-length: 3\r\n 1\r\n\r\n" + hidden, 400),
-        (post + b"Content-Length: 14\r\n \r\n\r\n" + hidden, 400),
-        (post + b"Transfer-Encoding:\r\n chunked\r\n\r\n0\r\n\r\n" + hidden, 400),
-        (post + b"Transfer-Encoding: chun\r\n ked\r\n\r\n0\r\n\r\n" + hidden, 400),
-        (post + b"X: a\r\n Content-Length: 31\r\n\r\n" + hidden, 400),
-        (post + b"X: a\r\n Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + hidden, 400),
-        (b"GET /ping HTTP/1.1\r\nHost:\r\n a\r\n\r\n", 400),
-        (post + b"Transfer-Encoding : chunked\r\n\r\n" + hidden, 400),
-        (b"GET /ping HTTP/1.1\r\nHost: a\r\n(a): b\r\n\r\n", 400),
-        (b"GET http://a/ping HTTP/1.1\r\nHost: a\r\n!#$%&'*+-.^_`|~9z: b\r\n\r\n", 200),
-        (b"GET /ping HTTP/1.1\r\n Host: a\r\n\r\n", 400),
-        (b"GET /ping HTTP/1.1\r\nHost: a\r\nno colon\r\n\r\n", 400),
-        (b"GET /ping HTTP/1.1\nHost: a\n\n", (200, 400)),
-        (b"GET /ping HTTP/3.0\r\nHost: a\r\n\r\n", (400, 505)),
-        (b"GET /ping HTTP/1.1x\r\nHost: a\r\n\r\n", (400, 505)),
-        (b"GET /ping\r\n\r\n", (None, 400)),
-        (b"GET\r\n\r\n", (None, 400)),
-        (b"GET /%00ping HTTP/1.1\r\nHost: a\r\n\r\n", (400, 404)),
-        (b"GET /ping%00 HTTP/1.1\r\nHost: a\r\n\r\n", (400, 404)),
-        (b"GET /ping\x00 HTTP/1.1\r\nHost: a\r\n\r\n", (None, 200, 400, 404)),
-        (b"GET /ping HTTP/1.1\r\nHost: a\r\nX: a\x00b\r\n\r\n", (None, 200, 400)),
-        (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", (400, 404, 505)),
-        (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(range(256)) + b"\r\n\r\n", (None, 400)),
-        (b"\x00" * 100 + b"\r\n\r\n", (None, 400)),
-        (b"\r\n" * 100 + b"x\r\n\r\n", (None, 400)),
-    ]
-
-
-def framed(s, data):
-    """The status of the first answer, or None, and all that the server sends."""
+def framed(s, data, answered):
+    """The status of the first answer, or None, and all that the server sends; answered: the client waits for the answer before it
+    closes its side."""
     with s.connect() as c:
         c.send(data)
+        while answered and b"\r\n\r\n" not in c.data and c.more():
+            pass
         c.socket.shutdown(socket.SHUT_WR)
         everything = c.read_all()
     return int(everything.split(b" ")[1]) if everything else None, everything
@@ -196,14 +137,45 @@ def framed(s, data):
 def s4_unclear_framing_is_refused_and_nothing_after_it_is_read():
     with Server(program, "-m", "model") as s:
         before = embed(s)
-        for data, allowed in framing_rows():
-            allowed = allowed if isinstance(allowed, tuple) else (allowed,)
-            got, everything = framed(s, data)
+        for data, allowed in ROWS:
+            got, everything = framed(s, data, allowed == (200,))
             while got is None and None not in allowed:    # a busy machine: it looked as if the client had left
-                got, everything = framed(s, data)
+                got, everything = framed(s, data, allowed == (200,))
             expect(got in allowed, data[:200], "expected", allowed, "got", everything[:300])
             expect(everything.count(b"HTTP/1.1 200") == (got == 200), data[:200], "more was answered:", everything)
         same_as_before(s, before)
+
+
+@test
+def whole_headers_are_taken_however_they_arrive():
+    many = b"".join(b"X-%d: %s\r\n" % (i, b"a" * (i % 200)) for i in range(100))
+    with Server(program, "-m", "model") as s:
+        plain = status(s.post("/embed", {"inputs": TEXT}), 200).body
+        body = json.dumps({"inputs": TEXT}).encode()
+        for line_end in b"\r\n", b"\n":
+            data = (b"POST /embed HTTP/1.1\r\nHost: a\r\nCookie: a=b; c\r\n" + many + b"Content-Length: %d\r\n\r\n" % len(body)).replace(b"\r\n", line_end)
+            for size in 1, 1000, len(data):
+                with s.connect() as c:
+                    for _ in range(2):
+                        for at in range(0, len(data), size):
+                            c.send(data[at:at + size])
+                        c.send(body)
+                        expect(status(c.read(), 200).body == plain, line_end, size)
+
+
+@test
+def answers_of_the_library_are_counted():
+    with Server(program, "-m", "model", "--access-log", "own.log") as s:
+        for data in (b"POST /embed HTTP/1.1\r\nHost: a\r\nContent-Length: x\r\n\r\n", b"GET /a?b HTTP/1.1\r\nHost\r\n\r\n",
+                     b"POST /embed HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n", b"GET /c HTTP/1.1\r\nX: " + b"a" * 70000,
+                     b"GET / HTTP/2.0\r\n\r\n", b"GET x\r\n\r\n"):
+            s.raw(data)
+        s.wait_for(lambda: s.metric("roformer_http_unreadable_total") == 6, "all are counted")
+        expect(s.metric('roformer_http_responses_total{code="4xx"}') == 4, "answers of requests")
+    with open("own.log", encoding="utf-8") as f:
+        lines = [x for x in map(json.loads, f) if x["status"] >= 400]
+    expect([(x["method"], x["path"], x["status"]) for x in lines] == [("-", "/embed", 400), ("-", "/a", 400), ("POST", "/embed", 400),
+                                                                      ("-", "/c", 431)], lines)
 
 
 @test
