@@ -1,6 +1,7 @@
 """attacks.py — what hostile or broken clients do to a server, each as a bounded function of its address; used by attack.py,
 proxies.py and soak.py. Loopback only: every address is (127.0.0.1, port)."""
 import json
+import os
 import random
 import socket
 import struct
@@ -8,7 +9,8 @@ import time
 
 from serve_framing import ROWS
 
-EMBED = "/embed"
+SHIPPED = os.environ["MODELS"]
+MODELS = ("-m", f"sentences={SHIPPED}/roformer-small-en-sentences", "-m", f"words={SHIPPED}/roformer-small-en", "-m", "causal=slow-causal")
 
 
 def connect(address, seconds=30.0, receive_buffer=None):
@@ -75,14 +77,15 @@ def whole(address, data, seconds=30.0):
 CLOSE = ("Connection: close",)
 LONG = "river " * 400000
 
-# Requests that cost much if nothing bounds them: name -> bytes. The server may refuse or compute them.
+# Requests that cost much if nothing bounds them: name -> bytes. The server may refuse or compute them; it has the models of MODELS.
 HEAVY = {
-    "200 masks, top_k 10^6": post("/fill_mask", {"inputs": "[MASK] " * 200, "top_k": 1000000}, CLOSE),
-    "510 masks in 32 texts": post("/fill_mask", {"inputs": ["[MASK] " * 510] * 32, "top_k": 1000000}, CLOSE),
+    "200 masks, top_k 10^6": post("/fill_mask", {"model": "words", "inputs": "[MASK] " * 200, "top_k": 1000000}, CLOSE),
+    "510 masks in 32 texts": post("/fill_mask", {"model": "words", "inputs": ["[MASK] " * 510] * 32, "top_k": 1000000}, CLOSE),
     "vectors of all tokens": post("/embed_all", {"inputs": ["river " * 500] * 32}, CLOSE),
-    "sparse vectors": post("/embed_sparse", {"inputs": ["river " * 500] * 32}, CLOSE),
-    "prompt of 400,000 tokens": post("/v1/completions", {"prompt": LONG, "max_tokens": 3}, CLOSE),
-    "generation of 4,000 tokens": post("/generate", {"inputs": "the", "parameters": {"max_new_tokens": 4000}}, CLOSE),
+    "60 masks, top_k 1000, which is allowed": post("/fill_mask", {"model": "words", "inputs": "[MASK] " * 60, "top_k": 1000}, CLOSE),
+    "sparse vectors": post("/embed_sparse", {"model": "words", "inputs": ["river " * 500] * 32}, CLOSE),
+    "prompt of 400,000 tokens": post("/v1/completions", {"model": "causal", "prompt": LONG, "max_tokens": 3}, CLOSE),
+    "generation of 4,000 tokens": post("/generate", {"model": "causal", "inputs": "the", "parameters": {"max_new_tokens": 4000}}, CLOSE),
     "2,048 texts": post("/v1/embeddings", {"input": ["a dog barks in the old city"] * 2048}, CLOSE),
     "a text of 2.4 MB": post("/tokenize", {"inputs": LONG}, CLOSE),
     "10^6 token ids": post("/decode", {"ids": [5] * 1000000}, CLOSE),

@@ -23,8 +23,7 @@ from serve_client import Server
 import attacks
 
 program, SECONDS = sys.argv[1], float(sys.argv[2])
-MODELS = os.environ["MODELS"]
-SENTENCES = f"{MODELS}/roformer-small-en-sentences"
+SENTENCES = f"{attacks.SHIPPED}/roformer-small-en-sentences"
 BUDGET = 300000000
 TEXTS = ["A dog barks.", "The river flows through the valley to the sea.", "Prices fell again last year, and nobody knows why.",
          "An orchestra played a symphony in the concert hall of the old city, and the audience listened until the end."]
@@ -149,8 +148,7 @@ def row(server, clients, counts, begin, last):
 
 def main():
     serve_client.LONG.clear()
-    options = ("-m", f"sentences={SENTENCES}", "-m", f"words={MODELS}/roformer-small-en", "-m", "causal=slow-causal")
-    with Server(program, *options, "--max-memory", str(BUDGET)) as server:
+    with Server(program, *attacks.MODELS, "--max-memory", str(BUDGET)) as server:
         expected, base = expected_of(server), server.resident()
         begin = time.monotonic()
         counts = multiprocessing.Array("q", len(KINDS))
