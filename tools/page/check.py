@@ -4,6 +4,7 @@ keyboard, requests, and that a model has its panels and no others.
 FOLDER has the small models of tests/cli/serve/serve_models and an index (tools/page/run.sh makes it)."""
 import json
 import os
+import shutil
 import sys
 import urllib.parse
 
@@ -15,7 +16,7 @@ PANELS = {"model": ["Missing words", "Tokens", "Similarity", "Attention", "Posit
           "translate": ["Tokens", "Translate"], "token": ["Tokens", "Tags", "Attention"], "span": ["Tokens", "Answers", "Attention"]}
 VIEWS = ["fill-mask", "generate", "tokenize", "similarity", "search", "rerank", "classify", "tags", "answers", "translate", "attention", "positions"]
 MARKUP = "<img src=x onerror=\"window.harmed=1\"><b>old</b> river"
-SHAPES = [(1000, 800), (390, 800)]
+SHAPES = [(1000, 800), (360, 800)]
 
 failures = 0
 with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "checks.js"), encoding="utf-8") as source:
@@ -227,6 +228,61 @@ def a_model_has_its_panels(program, folder, browser):
     quiet(browser)
 
 
+# `window.fetch` of a page that is opened while models are being loaded, all but one of them until `window.ended` is set
+LOADING = """(() => { const real = window.fetch;
+  window.fetch = async (path, options) => { const answer = await real(path, options);
+    if (path !== 'v1/models') return answer;
+    const body = await answer.json(), loaded = (m) => m.id === 'pairs' || window.ended;
+    return new Response(JSON.stringify({ data: body.data.map((m) => loaded(m) ? m : { id: m.id }) })); }; })()"""
+
+
+def opened_while_models_load_it_shows_the_first_panel(server, browser):
+    script = browser.call("Page.addScriptToEvaluateOnNewDocument", source=LOADING)["identifier"]
+    for state, entered, title in (({}, "", "Missing words"), ({}, "again", "Tokens"), ({"view": "rerank"}, "", "Rerank"),
+                                  ({"view": "positions"}, "", "Positions")):
+        browser.open(f"{server.url}/#{urllib.parse.urlencode(state)}")
+        expect(titles(browser) == PANELS["pairs"], "while models load:", titles(browser))
+        if entered:
+            browser.do("document.querySelector('main textarea').focus()")
+            browser.call("Input.insertText", text=entered)
+        browser.do("window.ended = 1")
+        browser.wait("!document.getElementById('status').textContent.includes(' of ')", "all models are there")
+        browser.settled()
+        found = browser.do("document.querySelector('h1').textContent")
+        expect(found == title, "opened with", state, entered, "the page shows", found)
+    browser.call("Page.removeScriptToEvaluateOnNewDocument", identifier=script)
+    quiet(browser)
+
+
+def many_lines_are_ranked(server, browser):
+    browser.open(address(server, "rerank", query="river", texts="\n".join(f"the old river {i}" for i in range(70))))
+    scores = browser.do("[...document.querySelectorAll('.result .number')].map((e) => Number(e.textContent))")
+    names = browser.do("[...document.querySelectorAll('.result th')].map((e) => e.textContent)")
+    expect(len(set(names)) == 70 and scores == sorted(scores, reverse=True), "70 lines are ranked as", names, scores)
+    quiet(browser)
+
+
+def names_cannot_turn_the_text_around_them(program, folder, browser):
+    marked = os.path.join(folder, "marked-model-with-a-name-that-no-phone-can-show-in-a-menu")
+    shutil.copytree(os.path.join(folder, "labels"), marked)
+    path = os.path.join(marked, "config.json")
+    with open(path, encoding="utf-8") as f:
+        config = json.load(f)
+    config["id2label"]["0"] = "safe\u202elive"
+    with open(path, "w", encoding="utf-8") as f:
+        json.dump(config, f)
+    browser.shape(360, 800, "light")
+    with Server(program, "-m", marked, "--threads", "1") as server:
+        browser.open(address(server, "classify", text="the old river"))
+        text = result(browser)
+        expect("safe‹U+202E›live" in text and "\u202e" not in text, "a label is shown as", ascii(text))
+        status = browser.do("document.getElementById('status').textContent")
+        expect("1 thread, 1 model" in status, "the status is", status)
+        below = browser.do("document.querySelector('.field.model small').innerText")
+        expect(below.startswith(os.path.basename(marked) + " is a text classifier"), "below the menu is", below)
+    quiet(browser)
+
+
 def a_server_with_keys_asks_for_one(program, folder, browser):
     keys = os.path.join(folder, "keys")
     with open(keys, "w", encoding="ascii") as f:
@@ -250,10 +306,11 @@ def main():
         with Server(program, *options, "--index", os.path.join(folder, "lines.index")) as server:
             for test in (each_check_can_fail, every_panel_can_be_read, the_keyboard_reaches_everything_in_order, text_with_markup_stays_text,
                          an_address_holds_the_state, a_tab_keeps_its_input, a_click_on_a_map_keeps_the_scroll_position, unknown_tokens_are_named,
-                         errors_are_sentences, only_this_server_is_asked):
+                         errors_are_sentences, opened_while_models_load_it_shows_the_first_panel, many_lines_are_ranked, only_this_server_is_asked):
                 test(server, browser)
                 print(f"{test.__name__}: {failures} failed so far", flush=True)
         a_model_has_its_panels(program, folder, browser)
+        names_cannot_turn_the_text_around_them(program, folder, browser)
         a_server_with_keys_asks_for_one(program, folder, browser)
     print(json.dumps({"failed": failures}))
     sys.exit(failures > 0)

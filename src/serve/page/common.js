@@ -86,6 +86,13 @@ export async function* askStream(path, body, signal) {
   }
 }
 
+/* The answers for a list in as many requests as the server's limit needs; `part` gets a part of the list. */
+export async function inParts(list, info, part) {
+  const most = info.max_client_batch_size, all = [];
+  for (let i = 0; i < list.length; i += most) all.push(...await part(list.slice(i, i + most), i));
+  return all;
+}
+
 /* ---- unknown tokens ---------------------------------------------------------------------------------------------- */
 
 /* The id that a tokenizer gives to what is not in its vocabulary, if one of these tokens has it. */
@@ -120,6 +127,12 @@ export async function unknownNote(model, text, signal) {
 
 export const percent = (x) => `${(100 * x).toFixed(x >= 0.0995 ? 1 : 2)} %`;
 
+export const count = (n, noun) => `${n} ${noun}${n === 1 ? "" : "s"}`;
+
+/* A name with its marks of direction written out: they would reorder the text around them, or pass one name off as another. */
+export const visible = (name) => name.replace(/[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g,
+  (mark) => `‹U+${mark.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}›`);
+
 export const lines = (text) => text.split("\n").map((t) => t.trim()).filter(Boolean);
 
 export const isChinese = (model) => /zh|chinese/i.test(model.id);
@@ -128,7 +141,7 @@ export const isChinese = (model) => /zh|chinese/i.test(model.id);
 export function bars(caption, rows, show = percent, most = Math.max(1e-9, ...rows.map((r) => r.value))) {
   return el("table", { class: "bars" }, el("caption", { class: "label" }, caption),
     el("tbody", {}, rows.map((r) => el("tr", {},
-      el("th", { scope: "row" }, r.name), el("td", { class: "number" }, show(r.value)),
+      el("th", { scope: "row", dir: "auto" }, r.name), el("td", { class: "number" }, show(r.value)),
       el("td", { class: "track", "aria-hidden": "true" },
         el("div", { class: "bar", style: { width: `${Math.max(0, Math.min(1, r.value / most)) * 100}%` } }))))));
 }

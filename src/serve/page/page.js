@@ -1,12 +1,12 @@
 /* page.js — which panels there are, their forms, and the address, which holds the state: #view=...&model=...&... */
-import { ask, el, Refused, setKey } from "./common.js";
+import { ask, count, el, Refused, setKey, visible } from "./common.js";
 import * as looks from "./looks.js";
 import * as texts from "./texts.js";
 import * as words from "./words.js";
 
 const all = [...words.panels, ...texts.panels, ...looks.panels];
 const $ = (id) => document.getElementById(id);
-let models = [], info = {}, running = null, current = null;
+let models = [], info = {}, running = null, current = null, currentModel = null, touched = false;
 const memory = {};                                   /* panel: its last state, while the page is open */
 
 const able = (panel) => models.filter((m) => m.can?.includes(panel.id));
@@ -50,7 +50,7 @@ function wrongNumber(field, model, text) {
 function control(field, model, value) {
   const id = `field-${field.name}`;
   if (isArea(field)) {
-    const area = el("textarea", { id, name: field.name, rows: field.rows ?? 3, spellcheck: "false" });
+    const area = el("textarea", { id, name: field.name, rows: field.rows ?? 3, spellcheck: "false", dir: "auto" });
     area.value = value;
     return area;
   }
@@ -62,7 +62,7 @@ function control(field, model, value) {
     return select;
   }
   const input = el("input", { id, name: field.name, type: field.type, ...limitsOf(field, model),
-    step: field.step, required: field.type === "number", autocomplete: "off" });
+    step: field.step, required: field.type === "number", autocomplete: "off", dir: "auto" });
   input.value = value;
   return input;
 }
@@ -89,22 +89,22 @@ function stateToSend(panel, form, state) {
   return same ? { ...state, ...next } : next;
 }
 
-/* A model in the menu. */
-function choiceOf(m) {
-  const languages = m.source_language && m.target_language ? `, ${m.source_language} to ${m.target_language}` : "";
-  return `${m.id}: ${m.kind}${languages}`;
+/* A menu cuts a long name on a phone: below it, all of it can be read. */
+function modelField(panel, model) {
+  const languages = model.source_language && model.target_language ? `, ${model.source_language} to ${model.target_language}` : "";
+  return el("div", { class: "field model" }, el("label", { for: "field-model" }, "Model"),
+    el("select", { id: "field-model", name: "model" },
+      able(panel).map((m) => el("option", { value: m.id, selected: m === model }, visible(m.id)))),
+    el("small", {}, `${visible(model.id)} is ${model.kind}${languages}`));
 }
 
 function formOf(panel, model, state) {
-  const choose = el("div", { class: "field model" }, el("label", { for: "field-model" }, "Model"),
-    el("select", { id: "field-model", name: "model" },
-      able(panel).map((m) => el("option", { value: m.id, selected: m === model }, choiceOf(m)))));
   const form = el("form", { onsubmit: (e) => {
     e.preventDefault();
     const address = addressOf(panel, stateToSend(panel, form, state));
     if (address === location.hash) start();
     else location.hash = address;
-  } }, panel.fields.map((f) => fieldOf(f, model, state)), choose, el("div", { class: "go" }, el("button", {}, panel.verb),
+  } }, panel.fields.map((f) => fieldOf(f, model, state)), modelField(panel, model), el("div", { class: "go" }, el("button", {}, panel.verb),
     el("span", { class: "keys" }, panel.fields.some(isArea) ? "or Ctrl + Enter" : "or Enter")));
   form.elements.model.addEventListener("change", () => onModel(panel, form, model));
   for (const f of panel.fields)                     /* a choice acts at once, a text with Ctrl+Enter */
@@ -112,6 +112,7 @@ function formOf(panel, model, state) {
       if (e.type === "change" || (e.key === "Enter" && e.ctrlKey)) form.requestSubmit();
     });
   form.addEventListener("input", () => {
+    touched = true;
     memory[panel.id] = stateToSend(panel, form, state);
     showNavigation();
   });
@@ -167,6 +168,7 @@ function show(panel, model, given, keep) {
   if (current === panel)                               /* the page keeps its height until the new result is there */
     out.append(...$("main").querySelector(".result")?.childNodes ?? []);
   current = panel;
+  currentModel = model;
   memory[panel.id] = state;
   showNavigation();
   document.title = `${panel.title} – roformer`;
@@ -184,7 +186,8 @@ function start() {
 
 /* ---- the server -------------------------------------------------------------------------------------------------- */
 
-/* Models that are still being loaded bring their panels later. */
+/* Models that are still being loaded bring their panels later. Until a person has chosen or entered something, the page shows the
+   first panel of those that answer. */
 async function connect() {
   const first = !models.length;
   let all;
@@ -200,12 +203,13 @@ async function connect() {
     return;
   }
   $("key").hidden = true;
-  const loaded = models.length < all.length ? `${models.length} of ${all.length} models` : models.length === 1 ? "1 model" : `${models.length} models`;
-  $("status").textContent = `version ${info.version}, ${info.threads} threads, ${loaded}`;
+  const loaded = models.length < all.length ? `${models.length} of ${all.length} models` : count(models.length, "model");
+  $("status").textContent = `version ${info.version}, ${count(info.threads, "thread")}, ${loaded}`;
   if (models.length < all.length) setTimeout(connect, 1000);
   if (first) addEventListener("hashchange", start);
   const wanted = new URLSearchParams(location.hash.slice(1)).get("view");
-  if (first || (wanted !== current?.id && shown().some((p) => p.id === wanted))) start();
+  const { panel, model } = readAddress(), other = panel !== current || model?.id !== currentModel?.id;
+  if (first || (other && (wanted ? panel.id === wanted : !touched))) start();
   else showNavigation();
 }
 

@@ -1,19 +1,13 @@
 /* texts.js — panels about whole texts: similarity, search, labels, tags, answers, translations. */
-import { ask, bars, el, isChinese, lines, Refused, scroll, unknownNote } from "./common.js";
+import { ask, bars, count, el, inParts, isChinese, lines, Refused, scroll, unknownNote, visible } from "./common.js";
 
 const cosine = (x) => x.toFixed(3);
 
 /* ---- similarity -------------------------------------------------------------------------------------------------- */
 
-/* Vectors of length 1, in as many requests as the server's limits need. */
-async function vectorsOf(model, texts, info, signal) {
-  const most = info.max_client_batch_size, vectors = [];
-  for (let i = 0; i < texts.length; i += most) {
-    const answer = await ask("v1/embeddings", { model: model.id, input: texts.slice(i, i + most) }, signal);
-    vectors.push(...answer.data.map((d) => d.embedding));
-  }
-  return vectors;
-}
+/* Vectors of length 1. */
+const vectorsOf = (model, texts, info, signal) => inParts(texts, info, async (input) =>
+  (await ask("v1/embeddings", { model: model.id, input }, signal)).data.map((d) => d.embedding));
 
 const product = (a, b) => a.reduce((sum, x, i) => sum + x * b[i], 0);
 
@@ -61,10 +55,11 @@ async function search({ model, state, signal, show }) {
   show(note, bars("Lines of the index, most similar first (1: the same direction, 0 or less: unrelated)", results.map((r) => ({ name: r.text, value: r.score })), cosine, 1));
 }
 
-async function rerank({ model, state, signal, show }) {
-  const texts = lines(state.texts);
-  const ranks = await ask("rerank", { model: model.id, query: state.query, texts }, signal);
-  show(bars("Texts, the best first", ranks.map((r) => ({ name: texts[r.index], value: r.score })), cosine, 1));
+/* A score depends on its own text only: those of all parts are ranked together. */
+async function rerank({ model, state, info, signal, show }) {
+  const ranks = await inParts(lines(state.texts), info, async (texts) =>
+    (await ask("rerank", { model: model.id, query: state.query, texts }, signal)).map((r) => ({ name: texts[r.index], value: r.score })));
+  show(bars("Texts, the best first", ranks.sort((a, b) => b.value - a.value), cosine, 1));
 }
 
 /* ---- labels ------------------------------------------------------------------------------------------------------ */
@@ -72,7 +67,7 @@ async function rerank({ model, state, signal, show }) {
 async function classify({ model, state, signal, show }) {
   const inputs = state.pair.trim() ? [state.text, state.pair] : state.text;
   const labels = await ask("predict", { model: model.id, inputs }, signal);
-  show(bars("Labels", labels.map((l) => ({ name: l.label, value: l.score })), undefined, 1));
+  show(bars("Labels", labels.map((l) => ({ name: visible(l.label), value: l.score })), undefined, 1));
 }
 
 /* Offsets count characters; strings of JavaScript count UTF-16 units. */
@@ -107,15 +102,15 @@ async function tag({ model, state, signal, show }) {
   const spans = wholeWords(state.text, await ask("", body, signal));
   const kinds = [...new Set(spans.map((s) => s.entity_group))].sort();
   const color = (kind) => ({ background: `var(--tag-${kinds.indexOf(kind) % 6})` });
-  show(el("p", { class: "tagged" }, pieces(state.text, spans).map((p) => !p.entity_group ? p.text
-    : el("mark", { style: color(p.entity_group), title: `score ${p.score.toFixed(3)}` }, p.text, el("small", {}, p.entity_group)))),
+  show(el("p", { class: "tagged", dir: "auto" }, pieces(state.text, spans).map((p) => !p.entity_group ? p.text
+    : el("mark", { style: color(p.entity_group), title: `score ${p.score.toFixed(3)}` }, p.text, el("small", {}, visible(p.entity_group))))),
   spans.length ? "" : el("p", {}, "No word of this text has a tag."));
 }
 
 async function answer({ model, state, signal, show }) {
   const body = { model: model.id, inputs: { question: state.question, context: state.context } };
   const found = await ask("", body, signal);
-  show(el("p", { class: "tagged" }, pieces(state.context, [found]).map((p) => p.score === undefined ? p.text : el("mark", {}, p.text))),
+  show(el("p", { class: "tagged", dir: "auto" }, pieces(state.context, [found]).map((p) => p.score === undefined ? p.text : el("mark", {}, p.text))),
     bars("Answer", [{ name: found.answer, value: found.score }], undefined, 1));
 }
 
@@ -133,13 +128,12 @@ function aligned(source, target, pairs) {
     for (const pair of pairs)
       if (pair[side] === i) word(1 - side, pair[1 - side])?.classList.toggle("linked", on);
   }
-  return sides.map((s) => el("p", {}, s));
+  return sides.map((s) => el("p", { dir: "auto" }, s));
 }
 
 async function translate({ model, state, info, signal, show }) {
-  const texts = lines(state.texts), most = info.max_client_batch_size, done = [];
-  for (let i = 0; i < texts.length; i += most)
-    done.push(...await ask("", { model: model.id, inputs: texts.slice(i, i + most), parameters: { alignments: true } }, signal));
+  const texts = lines(state.texts);
+  const done = await inParts(texts, info, (inputs) => ask("", { model: model.id, inputs, parameters: { alignments: true } }, signal));
   show(el("p", { class: "hint" }, "Point at a word, or step to it with the tabulator key, to see the words that belong to it."),
     el("div", { class: "sides" }, el("h2", {}, model.source_language ?? "Text"), el("h2", {}, model.target_language ?? "Translation"),
       done.flatMap((d, i) => aligned(texts[i], d.translation_text, d.alignments))));
@@ -153,7 +147,7 @@ export const panels = [
       (model.kind.includes("sentence") ? "" : " This model was not trained to compare texts; its cosines are high for all of them."),
     fields: [{ ...of("texts", "One text in each line (at most 40)", 6, sentences), missing: "Enter at least two lines." }] },
   { id: "search", title: "Search", verb: "Search", run: search,
-    hint: (model) => `Finds lines by their meaning, not by their words, among the ${model.index_texts} of this server's index.`,
+    hint: (model) => `Finds lines by their meaning, not by their words, among the ${count(model.index_texts, "line")} of this server's index.`,
     fields: [{ name: "query", label: "Query", type: "search", value: "bad weather", missing: "Enter a query." },
       { name: "top", label: "Results", type: "number", min: 1, max: 100, value: 6 }] },
   { id: "rerank", title: "Rerank", verb: "Rank", run: rerank,

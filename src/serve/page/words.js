@@ -1,5 +1,5 @@
 /* words.js — panels about words: masks, tokens, generated text. */
-import { ask, askStream, bars, el, isChinese, Refused, tokensOf, unknownNote } from "./common.js";
+import { ask, askStream, bars, count, el, isChinese, Refused, tokensOf, unknownNote, visible } from "./common.js";
 
 /* ---- masks ------------------------------------------------------------------------------------------------------- */
 
@@ -13,7 +13,7 @@ function blanks(model) {
 /* The text with the best word at each mask. */
 function filled(text, mask, best) {
   const parts = text.split(mask);
-  return el("p", { class: "filled" }, parts.map((part, i) => i ? [el("mark", {}, best[i - 1]?.token_str ?? mask), part] : part));
+  return el("p", { class: "filled", dir: "auto" }, parts.map((part, i) => i ? [el("mark", {}, best[i - 1]?.token_str ?? mask), part] : part));
 }
 
 /* The answer of the server, which sees no mask after the last token that the model reads. */
@@ -45,13 +45,13 @@ async function fillMasks({ model, state, signal, show }) {
 const sample = (model) => isChinese(model) ? "今天天气非常好。" : "Rotary position embeddings, unbelievably simple.";
 
 export const tokenList = (tokens) => el("ol", { class: "tokens" }, tokens.map((t) =>
-  el("li", { class: t.special ? "special" : t.unknown ? "unknown" : undefined }, t.text,
+  el("li", { class: t.special ? "special" : t.unknown ? "unknown" : undefined, dir: "auto" }, visible(t.text),
     el("small", {}, t.unknown ? `unknown ${t.id}` : String(t.id)))));
 
 async function showTokens({ model, state, signal, show }) {
   const tokens = await tokensOf(model, state.text, signal), unknown = tokens.filter((t) => t.unknown).length;
   const special = tokens.filter((t) => t.special).length;
-  show(el("p", {}, `${tokens.length} tokens, ${special} of them added by the tokenizer (dashed). The number below a token is its place in the vocabulary.`),
+  show(el("p", {}, `${count(tokens.length, "token")}, ${special} of them added by the tokenizer (dashed). The number below a token is its place in the vocabulary.`),
     unknown ? el("p", { class: "note" }, `Unknown tokens, which are not in the vocabulary: ${unknown} of ${tokens.length}. All unknown tokens have the same number: the model cannot tell them apart.`) : "",
     tokenList(tokens));
 }
@@ -63,7 +63,7 @@ async function generate({ model, state, signal, show, out }) {
   const stopping = new AbortController();
   signal.addEventListener("abort", () => stopping.abort());
   const stop = el("button", { class: "plain", type: "button", onclick: () => stopping.abort() }, "Stop");
-  show(el("p", { class: "generated" }, el("span", { class: "prompt" }, state.text), text), note, stop);
+  show(el("p", { class: "generated", dir: "auto" }, el("span", { class: "prompt" }, state.text), text), note, stop);
   out.removeAttribute("aria-busy");
   const body = { model: model.id, prompt: state.text, max_tokens: Number(state.tokens), stream: true,
     temperature: Number(state.temperature), seed: Number(state.seed) };
