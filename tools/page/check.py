@@ -2,9 +2,12 @@
 keyboard, requests, and that a model has its panels and no others.
 
 FOLDER has the small models of tests/cli/serve/serve_models and an index (tools/page/run.sh makes it)."""
+import ast
 import json
 import os
+import re
 import shutil
+import subprocess
 import sys
 import urllib.parse
 
@@ -262,6 +265,44 @@ def many_lines_are_ranked(server, browser):
     quiet(browser)
 
 
+def the_request_of_a_view_can_be_sent(server, browser):
+    """What is shown for curl and for Python gives the answer of the view."""
+    browser.call("Browser.grantPermissions", permissions=["clipboardReadWrite"], origin=server.url)
+    text = "it's a \"river\" \\ $HOME `日本`\n%s 🙂"
+    for view, state in (("tokenize", {"text": text}), ("similarity", {"texts": text + "\n@a"}), ("fill-mask", {"text": text + " [MASK]"}),
+                        ("tags", {"text": text}), ("generate", {"text": "the", "tokens": "3", "seed": "2"})):
+        browser.open(address(server, view, **state))
+        browser.wait("document.querySelectorAll('.behind pre').length === 2", "the request is shown")
+        times = browser.do("document.querySelector('.behind p').textContent")
+        expect(re.fullmatch(r"(\d+ tokens?\. )?(In the server \d+ ms, of these \d+ in the model; )?until it was shown \d+ ms\.", times), view, times)
+        expect(view in ("generate", "tokenize") or "tokens" in times and "server" in times, view, times)
+        browser.do("document.querySelector('.behind details').open = true")
+        shown, answers = browser.do("[...document.querySelectorAll('.behind pre')].map((e) => e.textContent)"), []
+        for i, command in enumerate((["sh", "-c"], [sys.executable, "-c"])):
+            browser.do(f"document.querySelectorAll('.behind button')[{i}].focus()")
+            browser.press("Enter")
+            copied = browser.do("navigator.clipboard.readText()")
+            expect(copied == shown[i], view, "copies", copied, "not", shown[i])
+            done = subprocess.run([*command, copied], capture_output=True, text=True, check=False)
+            expect(not done.returncode, view, done.stderr)
+            answers.append(re.sub(r'"(id|created)":("[^"]*"|\d+),', "", done.stdout).split() if view == "generate"
+                           else json.loads(done.stdout) if i == 0 else ast.literal_eval(done.stdout))
+        expect(answers[0] == answers[1], view, answers)
+    quiet(browser)
+
+
+def every_example_has_a_result(server, browser):
+    for view in VIEWS:
+        browser.open(address(server, view))
+        links = browser.do("[...document.querySelectorAll('.examples a')].map((a) => a.href)")
+        first = browser.do("[...document.querySelectorAll('main textarea, main input[type=search]')].every((e) => e.value || e.name === 'pair')")
+        expect(len(links) >= 2 and first, view, "has the examples", links)
+        for link in links:
+            browser.open(link)
+            expect(not browser.do("!!document.querySelector('.failure')") or "at most 20 tokens" in result(browser), link, result(browser))
+    quiet(browser, "status of 422")
+
+
 def names_cannot_turn_the_text_around_them(program, folder, browser):
     marked = os.path.join(folder, "marked-model-with-a-name-that-no-phone-can-show-in-a-menu")
     shutil.copytree(os.path.join(folder, "labels"), marked)
@@ -280,6 +321,20 @@ def names_cannot_turn_the_text_around_them(program, folder, browser):
         expect("1 thread, 1 model" in status, "the status is", status)
         below = browser.do("document.querySelector('.field.model small').innerText")
         expect(below.startswith(os.path.basename(marked) + " is a text classifier"), "below the menu is", below)
+    quiet(browser)
+
+
+def the_demonstration_shows_what_works(program, browser):
+    """Every panel of the shipped models, by each model that it offers."""
+    with Server(program, "--demo") as server:
+        browser.open(server.url)
+        browser.wait("!document.getElementById('status').textContent.includes(' of ')", "all models are loaded")
+        for link in browser.do("[...document.querySelectorAll('nav a')].map((a) => a.href)"):
+            browser.open(link)
+            for model in browser.do("[...document.getElementById('field-model').options].map((o) => o.value)"):
+                browser.open(f"{server.url}/#{urllib.parse.urlencode({'view': re.search('view=([a-z-]+)', link)[1], 'model': model})}")
+                shown = browser.do("[document.getElementById('field-model').value, !!document.querySelector('.failure'), !!document.querySelector('.note')]")
+                expect(shown == [model, False, False], link, model, "shows", shown, result(browser))
     quiet(browser)
 
 
@@ -306,10 +361,12 @@ def main():
         with Server(program, *options, "--index", os.path.join(folder, "lines.index")) as server:
             for test in (each_check_can_fail, every_panel_can_be_read, the_keyboard_reaches_everything_in_order, text_with_markup_stays_text,
                          an_address_holds_the_state, a_tab_keeps_its_input, a_click_on_a_map_keeps_the_scroll_position, unknown_tokens_are_named,
-                         errors_are_sentences, opened_while_models_load_it_shows_the_first_panel, many_lines_are_ranked, only_this_server_is_asked):
+                         errors_are_sentences, opened_while_models_load_it_shows_the_first_panel, many_lines_are_ranked,
+                         the_request_of_a_view_can_be_sent, every_example_has_a_result, only_this_server_is_asked):
                 test(server, browser)
                 print(f"{test.__name__}: {failures} failed so far", flush=True)
         a_model_has_its_panels(program, folder, browser)
+        the_demonstration_shows_what_works(program, browser)
         names_cannot_turn_the_text_around_them(program, folder, browser)
         a_server_with_keys_asks_for_one(program, folder, browser)
     print(json.dumps({"failed": failures}))

@@ -7,6 +7,7 @@
 
 #include "cli/shared/serve_demo.h"
 #include "roformer/index.h"
+#include "roformer/tokenizer.h"
 
 /* Lines of the index. */
 static const char *const lines[] = {
@@ -43,13 +44,24 @@ static const char *const lines[] = {
 };
 enum { LINES = sizeof lines / sizeof *lines };
 
-/* The Chinese model may be missing. */
-static rf_status find_models(serve_demo *d, rf_error *why)
+/* The Chinese model may be missing, or its dictionary of words, without which it reads no text. */
+static bool find_chinese(cli_io *io, serve_demo *d)
+{
+    rf_error why = {0};
+    rf_tokenizer *t = NULL;
+    if (!cli_chinese_folder(d->model[2], sizeof *d->model)) return false;
+    const bool reads = !rf_tokenizer_open(io->ctx, d->model[2], &t, &why);
+    rf_tokenizer_free(t);
+    if (!reads) cli_note(io, "the Chinese model is left out: %s", why.text);
+    return reads;
+}
+
+static rf_status find_models(cli_io *io, serve_demo *d)
 {
     const size_t size = sizeof *d->model;
-    rf_status status = cli_sentence_folder(NULL, d->model[0], size, why);
-    if (!status) status = cli_model_folder(NULL, d->model[1], size, why);
-    if (!status) d->models = cli_chinese_folder(d->model[2], size) ? 3 : 2;
+    rf_status status = cli_sentence_folder(NULL, d->model[0], size, &io->why);
+    if (!status) status = cli_model_folder(NULL, d->model[1], size, &io->why);
+    if (!status) d->models = find_chinese(io, d) ? 3 : 2;
     return status;
 }
 
@@ -79,7 +91,7 @@ rf_status serve_demo_open(cli_io *io, serve_demo *d)
     const char *temporary = getenv("TMPDIR");
     rf_pipeline *p = NULL;
     *d = (serve_demo){.models = 0};
-    rf_status status = find_models(d, &io->why);
+    rf_status status = find_models(io, d);
     if (status) return status;
     snprintf(d->folder, sizeof d->folder, "%.4000s/roformer-demo-XXXXXX", temporary && *temporary ? temporary : "/tmp");
     if (!mkdtemp(d->folder)) {

@@ -29,6 +29,8 @@ export function setKey(text) {
   sessionStorage.setItem("key", text);
 }
 
+export const hasKey = () => key !== "";
+
 export class Refused extends Error {
   constructor(status, message) {
     super(message);
@@ -48,8 +50,12 @@ function messageOf(status, text) {
   return `The server answered with status ${status}.`;
 }
 
+/* Requests of the view that is shown, in their order; of an answer, its headers. */
+export const sent = [];
+
 async function send(path, body, signal) {
-  const headers = {};
+  const headers = {}, own = { url: new URL(path, document.baseURI.replace(/#.*/, "")).href, body };
+  if (signal && !signal.aborted) sent.push(own);
   if (key) headers.Authorization = `Bearer ${key}`;
   if (body) headers["Content-Type"] = "application/json";
   let answer;
@@ -59,6 +65,7 @@ async function send(path, body, signal) {
     if (e.name === "AbortError") throw e;
     throw new Refused(0, "The server does not answer. Is it still running?");
   }
+  own.headers = answer.headers;
   if (!answer.ok) throw new Refused(answer.status, messageOf(answer.status, await answer.text()));
   return answer;
 }
@@ -144,6 +151,20 @@ export function bars(caption, rows, show = percent, most = Math.max(1e-9, ...row
       el("th", { scope: "row", dir: "auto" }, r.name), el("td", { class: "number" }, show(r.value)),
       el("td", { class: "track", "aria-hidden": "true" },
         el("div", { class: "bar", style: { width: `${Math.max(0, Math.min(1, r.value / most)) * 100}%` } }))))));
+}
+
+/* Over plain HTTP, a browser has navigator.clipboard only for a server on its own machine: the text of an area can be copied anywhere. */
+export function copyButton(text, name) {
+  const button = el("button", { class: "plain small", type: "button", "aria-label": name, onclick: () => {
+    const area = el("textarea", { class: "skip" });
+    area.value = text();
+    button.after(area);
+    area.select();
+    button.textContent = document.execCommand("copy") ? "Copied" : "Not copied";
+    area.remove();
+    button.focus();
+  } }, "Copy");
+  return button;
 }
 
 /* What is wider than a phone scrolls by itself, by keyboard, too. */

@@ -1,5 +1,5 @@
 /* looks.js — panels that look into a model: attention of a head, and positions. */
-import { ask, bars, el, isChinese, percent, Refused, scroll } from "./common.js";
+import { ask, bars, el, percent, Refused, scroll } from "./common.js";
 import { cells, clock, curves } from "./plot.js";
 
 const upTo = (n) => Array.from({ length: n }, (_, i) => [String(i), String(i)]);
@@ -7,8 +7,8 @@ const head = [
   { name: "layer", label: "Layer", type: "select", value: "0", choices: (m) => upTo(m.layers) },
   { name: "head", label: "Head", type: "select", value: "0", choices: (m) => upTo(m.heads) },
 ];
-const sentence = (model) => isChinese(model) ? "今天天气非常好,我们去公园。"
-  : "The river flows through the valley, and it reaches the sea.";
+const sentences = [["en", "a river", { text: "The river flows through the valley, and it reaches the sea." }],
+  ["en", "a word twice", { text: "The bank of the river is far from the bank that lent the money." }], ["zh", "Chinese", { text: "今天天气非常好,我们去公园。" }]];
 
 const longest = (model) => Math.min(128, model.max_input_length);
 const PAPER = "https://arxiv.org/abs/2104.09864";
@@ -148,9 +148,11 @@ async function positions({ model, state, signal, show, set }) {
 export const panels = [
   { id: "attention", title: "Attention", verb: "Show attention", run: attention,
     hint: (m) => `How much each token (a word or a part of one) reads from the others. A layer is one step of the computation: this model has ${m.layers}, and each works on the result of the one before. A head is a part of a layer that decides by itself where to read: each layer has ${m.heads}, with a map for each.`,
-    fields: [{ name: "text", label: (m) => `Text (at most ${longest(m)} tokens)`, type: "text", rows: 2, value: sentence }, ...head] },
+    examples: sentences,
+    fields: [{ name: "text", label: (m) => `Text (at most ${longest(m)} tokens)`, type: "text", rows: 2 }, ...head] },
   { id: "positions", title: "Positions", verb: "Measure", run: positions,
     hint: "How the model knows in which order the words stand: rotary positions, and what one of its heads does with them on your text.",
-    fields: [{ name: "text", label: (m) => `Text on which the head is measured (at most ${longest(m)} tokens)`, type: "text", rows: 2, value: sentence, optional: true }, ...head,
+    examples: sentences,
+    fields: [{ name: "text", label: (m) => `Text on which the head is measured (at most ${longest(m)} tokens)`, type: "text", rows: 2, optional: true }, ...head,
       { name: "distance", label: "Score curve: distances up to", type: "number", min: 8, max: 512, value: 64 }] },
 ];

@@ -1,5 +1,6 @@
 /* page.js — which panels there are, their forms, and the address, which holds the state: #view=...&model=...&... */
-import { ask, count, el, Refused, setKey, visible } from "./common.js";
+import { behind } from "./behind.js";
+import { ask, count, el, isChinese, Refused, sent, setKey, visible } from "./common.js";
 import * as looks from "./looks.js";
 import * as texts from "./texts.js";
 import * as words from "./words.js";
@@ -26,7 +27,22 @@ const addressOf = (panel, state) => "#" + new URLSearchParams({ view: panel.id, 
 
 /* ---- a form ------------------------------------------------------------------------------------------------------ */
 
-const initial = (field, model) => String(of(field.value, model) ?? "");
+/* [language, name, values of fields]; those in the model's language are first, and the first one fills the form. */
+function examplesOf(panel, model) {
+  const own = isChinese(model) ? "zh" : "en", list = of(panel.examples, model) ?? [];
+  return [...list.filter((x) => x[0] === own), ...list.filter((x) => x[0] !== own)];
+}
+
+const initial = (panel, field, model) => String(of(field.value, model) ?? examplesOf(panel, model)[0]?.[2][field.name] ?? "");
+
+/* An example is shown by a model of its language, if there is one. */
+function exampleLinks(panel, model) {
+  const knows = (m, language) => isChinese(m) === (language === "zh");
+  return el("p", { class: "examples" }, "Examples: ", examplesOf(panel, model).map(([language, name, values]) => {
+    const by = knows(model, language) ? model : able(panel).find((m) => knows(m, language)) ?? model;
+    return [el("a", { href: addressOf(panel, { model: by.id, ...values }) }, name), " "];
+  }));
+}
 
 const isArea = (field) => field.type === "lines" || field.type === "text";
 const isText = (field) => isArea(field) || field.type === "search";
@@ -67,17 +83,17 @@ function control(field, model, value) {
   return input;
 }
 
-function fieldOf(field, model, state) {
+function fieldOf(panel, field, model, state) {
   return el("div", { class: isText(field) ? "field wide" : "field" },
     el("label", { for: `field-${field.name}` }, labelOf(field, model)),
-    control(field, model, state[field.name] ?? initial(field, model)));
+    control(field, model, state[field.name] ?? initial(panel, field, model)));
 }
 
 /* Another model has other examples and heads: what was not edited is replaced. */
 function onModel(panel, form, old) {
   const model = able(panel).find((m) => m.id === form.elements.model.value), state = stateOf(form);
   for (const f of panel.fields)
-    if (f.type === "select" || state[f.name] === initial(f, old)) delete state[f.name];
+    if (f.type === "select" || state[f.name] === initial(panel, f, old)) delete state[f.name];
   show(panel, model, state, true);
 }
 
@@ -104,7 +120,7 @@ function formOf(panel, model, state) {
     const address = addressOf(panel, stateToSend(panel, form, state));
     if (address === location.hash) start();
     else location.hash = address;
-  } }, panel.fields.map((f) => fieldOf(f, model, state)), modelField(panel, model), el("div", { class: "go" }, el("button", {}, panel.verb),
+  } }, panel.fields.map((f) => fieldOf(panel, f, model, state)), modelField(panel, model), el("div", { class: "go" }, el("button", {}, panel.verb),
     el("span", { class: "keys" }, panel.fields.some(isArea) ? "or Ctrl + Enter" : "or Enter")));
   form.elements.model.addEventListener("change", () => onModel(panel, form, model));
   for (const f of panel.fields)                     /* a choice acts at once, a text with Ctrl+Enter */
@@ -142,9 +158,10 @@ function replace(out, children) {
   if (focused) $(focused)?.focus({ preventScroll: true });
 }
 
-async function run(panel, model, state, out) {
+async function run(panel, model, state, out, below) {
   running?.abort();
-  const own = running = new AbortController();
+  const own = running = new AbortController(), begin = performance.now();
+  sent.length = 0;
   out.setAttribute("aria-busy", "true");
   try {
     const empty = panel.fields.find((f) => isText(f) && !f.optional && !state[f.name].trim());
@@ -154,16 +171,19 @@ async function run(panel, model, state, out) {
     await panel.run({ model, state, info, out, signal: own.signal, show: (...c) => replace(out, c.flat()),
       set: (more) => { location.hash = addressOf(panel, { ...state, ...more }); } });
   } catch (e) {
-    if (e.name === "AbortError") return;
+    if (own !== running) return;
     out.replaceChildren(failureOf(e));
   }
-  if (own === running) out.removeAttribute("aria-busy");
+  if (own !== running) return;
+  out.removeAttribute("aria-busy");
+  below.replaceChildren(...behind(performance.now() - begin));
 }
 
 function show(panel, model, given, keep) {
   const state = { ...given, view: panel.id, model: model.id };
-  for (const f of panel.fields) state[f.name] ??= initial(f, model);
+  for (const f of panel.fields) state[f.name] ??= initial(panel, f, model);
   const form = formOf(panel, model, state), out = el("section", { class: "result", "aria-live": "polite", "aria-label": "Result" });
+  const below = el("section", { class: "behind", "aria-label": "Time and request" });
   const focused = document.activeElement?.id;
   if (current === panel)                               /* the page keeps its height until the new result is there */
     out.append(...$("main").querySelector(".result")?.childNodes ?? []);
@@ -172,10 +192,10 @@ function show(panel, model, given, keep) {
   memory[panel.id] = state;
   showNavigation();
   document.title = `${panel.title} – roformer`;
-  $("main").replaceChildren(el("h1", {}, panel.title), el("p", { class: "hint" }, typeof panel.hint === "function" ? panel.hint(model) : panel.hint), form, out);
+  $("main").replaceChildren(el("h1", {}, panel.title), el("p", { class: "hint" }, typeof panel.hint === "function" ? panel.hint(model) : panel.hint), exampleLinks(panel, model), form, out, below);
   if (focused && $("main").contains($(focused))) $(focused).focus({ preventScroll: true });
   if (keep) history.replaceState(null, "", addressOf(panel, state));
-  run(panel, model, state, out);
+  run(panel, model, state, out, below);
 }
 
 function start() {

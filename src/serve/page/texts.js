@@ -1,5 +1,5 @@
 /* texts.js — panels about whole texts: similarity, search, labels, tags, answers, translations. */
-import { ask, bars, count, el, inParts, isChinese, lines, Refused, scroll, unknownNote, visible } from "./common.js";
+import { ask, bars, count, el, inParts, lines, Refused, scroll, unknownNote, visible } from "./common.js";
 
 const cosine = (x) => x.toFixed(3);
 
@@ -41,11 +41,15 @@ async function compare({ model, state, info, signal, show }) {
     matrix(texts, cosines), nearest(texts, cosines) ?? "");
 }
 
-const sentences = (model) => (isChinese(model)
-  ? ["今天下雨了。", "天气很不好。", "他喜欢打篮球。", "球队赢了比赛。"]
-  : ["The orchestra played a symphony in the concert hall.", "The band recorded a new album of songs.",
-    "The team won the match in the last minute.", "The football club signed a new player.",
-    "The river flows through the valley to the sea.", "Heavy rain is expected in the north tomorrow."]).join("\n");
+const NEWS = ["The orchestra played a symphony in the concert hall.", "The band recorded a new album of songs.",
+  "The team won the match in the last minute.", "The football club signed a new player.",
+  "The river flows through the valley to the sea.", "Heavy rain is expected in the north tomorrow."].join("\n");
+const CHINESE = ["今天下雨了。", "天气很不好。", "他喜欢打篮球。", "球队赢了比赛。"].join("\n");
+const QUESTIONS = ["How do I cancel my order?", "I want to return what I bought.", "Where is my parcel?", "When will it be delivered?",
+  "My card was refused.", "Can I pay by bank transfer?"].join("\n");
+const RIVER = "The old river flows through the valley to the sea. Its source lies in the mountains.";
+
+export const sentences = [["en", "news", { texts: NEWS }], ["en", "questions of customers", { texts: QUESTIONS }], ["zh", "Chinese", { texts: CHINESE }]];
 
 /* ---- search and ranks -------------------------------------------------------------------------------------------- */
 
@@ -139,33 +143,42 @@ async function translate({ model, state, info, signal, show }) {
       done.flatMap((d, i) => aligned(texts[i], d.translation_text, d.alignments))));
 }
 
-const of = (name, label, rows, value) => ({ name, label, type: "lines", rows, value });
+export const of = (name, label, rows) => ({ name, label, type: "lines", rows });
 
 export const panels = [
   { id: "similarity", title: "Similarity", verb: "Compare", run: compare,
     hint: (model) => "How similar the lines are in meaning, as a number (1: the same direction, 0 or less: unrelated; it is the cosine of the vectors)." +
       (model.kind.includes("sentence") ? "" : " This model was not trained to compare texts; its cosines are high for all of them."),
-    fields: [{ ...of("texts", "One text in each line (at most 40)", 6, sentences), missing: "Enter at least two lines." }] },
+    examples: sentences,
+    fields: [{ ...of("texts", "One text in each line (at most 40)", 6), missing: "Enter at least two lines." }] },
   { id: "search", title: "Search", verb: "Search", run: search,
     hint: (model) => `Finds lines by their meaning, not by their words, among the ${count(model.index_texts, "line")} of this server's index.`,
-    fields: [{ name: "query", label: "Query", type: "search", value: "bad weather", missing: "Enter a query." },
+    examples: [["en", "weather", { query: "bad weather" }], ["en", "music", { query: "a musician on stage" }], ["zh", "Chinese", { query: "天气不好" }]],
+    fields: [{ name: "query", label: "Query", type: "search", missing: "Enter a query." },
       { name: "top", label: "Results", type: "number", min: 1, max: 100, value: 6 }] },
   { id: "rerank", title: "Rerank", verb: "Rank", run: rerank,
     hint: "How well each text answers the query, read together with it.",
-    fields: [{ name: "query", label: "Query", type: "search", value: "bad weather", missing: "Enter a query." },
-      { ...of("texts", "One text in each line", 5, sentences), missing: "Enter at least one line." }] },
+    examples: [["en", "weather", { query: "bad weather", texts: NEWS }], ["en", "a parcel", { query: "delivery", texts: QUESTIONS }],
+      ["zh", "Chinese", { query: "天气不好", texts: CHINESE }]],
+    fields: [{ name: "query", label: "Query", type: "search", missing: "Enter a query." },
+      { ...of("texts", "One text in each line", 5), missing: "Enter at least one line." }] },
   { id: "classify", title: "Labels", verb: "Label", run: classify,
     hint: "The labels of the model and how likely they are for a text, or for a pair of texts.",
-    fields: [of("text", "Text", 3, "A warm, funny and touching film."),
-      { ...of("pair", "Second text (for models of pairs)", 2, ""), optional: true }] },
+    examples: [["en", "a film", { text: "A warm, funny and touching film." }], ["en", "a pair", { text: "A man plays the piano.", pair: "A man makes music." }],
+      ["zh", "Chinese", { text: "这部电影很好看。" }]],
+    fields: [of("text", "Text", 3), { ...of("pair", "Second text (for models of pairs)", 2), optional: true }] },
   { id: "tags", title: "Tags", verb: "Tag", run: tag,
     hint: "The model gives a tag to words of the text, for example to names of people and places.",
-    fields: [of("text", "Text", 3, "Angela Merkel met the mayor of Paris in Brussels.")] },
+    examples: [["en", "a meeting", { text: "Angela Merkel met the mayor of Paris in Brussels." }], ["en", "a prize", { text: "In Warsaw the prize went to Marie Curie." }],
+      ["zh", "Chinese", { text: "鲁迅生于浙江绍兴。" }]],
+    fields: [of("text", "Text", 3)] },
   { id: "answers", title: "Answers", verb: "Answer", run: answer,
     hint: "The part of the text that answers the question.",
-    fields: [{ name: "question", label: "Question", type: "search", value: "Where does the river flow?", missing: "Enter a question." },
-      of("context", "Text", 4, "The old river flows through the valley to the sea. Its source lies in the mountains.")] },
+    examples: [["en", "a river", { question: "Where does the river flow?", context: RIVER }], ["en", "its source", { question: "Where is the source of the river?", context: RIVER }],
+      ["zh", "Chinese", { question: "鲁迅在哪里出生？", context: "鲁迅生于浙江绍兴，是一名作家。" }]],
+    fields: [{ name: "question", label: "Question", type: "search", missing: "Enter a question." }, of("context", "Text", 4)] },
   { id: "translate", title: "Translate", verb: "Translate", run: translate,
     hint: "Each line is translated by itself.",
-    fields: [of("texts", "One text in each line", 4, "This is a sentence.\nThe house is small.")] },
+    examples: [["en", "a house", { texts: "This is a sentence.\nThe house is small." }], ["en", "a book", { texts: "I have seen the book and the car today." }]],
+    fields: [of("texts", "One text in each line", 4)] },
 ];

@@ -1,14 +1,14 @@
 /* words.js — panels about words: masks, tokens, generated text. */
-import { ask, askStream, bars, count, el, isChinese, Refused, tokensOf, unknownNote, visible } from "./common.js";
+import { ask, askStream, bars, count, el, Refused, tokensOf, unknownNote, visible } from "./common.js";
 
 /* ---- masks ------------------------------------------------------------------------------------------------------- */
 
 const maskOf = (model) => model.mask_token ?? "[MASK]";
 
-function blanks(model) {
-  const text = isChinese(model) ? "他[MASK]于1950年，是一名作家。" : "The river flows into the [MASK] Sea.";
-  return text.replaceAll("[MASK]", maskOf(model));
-}
+const blanks = (model) => [["en", "a sea", "The river flows into the [MASK] Sea."], ["en", "a house", "He was elected to the House of [MASK] in 1998."],
+  ["en", "two words", "The [MASK] played a [MASK] in the concert hall."], ["zh", "a writer, in Chinese", "他[MASK]于1950年，是一名作家。"],
+  ["zh", "the weather, in Chinese", "今天[MASK]气很好。"]]
+  .map(([language, name, text]) => [language, name, { text: text.replaceAll("[MASK]", maskOf(model)) }]);
 
 /* The text with the best word at each mask. */
 function filled(text, mask, best) {
@@ -42,7 +42,9 @@ async function fillMasks({ model, state, signal, show }) {
 
 /* ---- tokens ------------------------------------------------------------------------------------------------------ */
 
-const sample = (model) => isChinese(model) ? "今天天气非常好。" : "Rotary position embeddings, unbelievably simple.";
+const samples = [["en", "rare words", { text: "Rotary position embeddings, unbelievably simple." }],
+  ["en", "numbers and signs", { text: "In 1998, 12.5 % of 3,141 e-mails (½) said “naïve”." }],
+  ["zh", "Chinese", { text: "今天天气非常好。" }], ["zh", "Chinese and English", { text: "他用Python写了一个100行的程序。" }]];
 
 export const tokenList = (tokens) => el("ol", { class: "tokens" }, tokens.map((t) =>
   el("li", { class: t.special ? "special" : t.unknown ? "unknown" : undefined, dir: "auto" }, visible(t.text),
@@ -84,15 +86,18 @@ async function generate({ model, state, signal, show, out }) {
 export const panels = [
   { id: "fill-mask", title: "Missing words", verb: "Fill", run: fillMasks,
     hint: (model) => `Write ${maskOf(model)} where a word is missing, once or several times: the model says which words are likely there.`,
-    fields: [{ name: "text", label: "Text with missing words", type: "text", rows: 2, value: blanks },
+    examples: blanks,
+    fields: [{ name: "text", label: "Text with missing words", type: "text", rows: 2 },
       { name: "top", label: "Words to show", type: "number", min: 1, max: 50, value: 8 }] },
   { id: "generate", title: "Generate", verb: "Generate", run: generate,
     hint: "The model continues the text. The higher the temperature, the less predictable; 0 takes the likeliest. The same seed gives the same text.",
-    fields: [{ name: "text", label: "Beginning", type: "text", value: "The" },
+    examples: [["en", "one word", { text: "The" }], ["en", "a river", { text: "The old river" }], ["zh", "Chinese", { text: "从前" }]],
+    fields: [{ name: "text", label: "Beginning", type: "text" },
       { name: "tokens", label: "New tokens", type: "number", min: 1, max: (model, info) => Math.min(2000, info.max_new_tokens ?? 2000), value: 60 },
       { name: "temperature", label: "Temperature", type: "number", min: 0, max: 5, step: 0.1, value: 0.8 },
       { name: "seed", label: "Seed", type: "number", min: 0, max: Number.MAX_SAFE_INTEGER, value: 1 }] },
   { id: "tokenize", title: "Tokens", verb: "Tokenize", run: showTokens,
     hint: "A model does not read letters or words but tokens: words, and parts of rarer words. This is how it cuts a text.",
-    fields: [{ name: "text", label: "Text", type: "text", value: sample }] },
+    examples: samples,
+    fields: [{ name: "text", label: "Text", type: "text" }] },
 ];

@@ -48,6 +48,7 @@ def a_page_of_html_may_load_its_own_files_only():
             text = a.body.decode()
             expect(not re.search(r"<style|<script(?! type=\"module\" src=)|\sstyle=|\son\w+=|javascript:", text), path, "has inline code")
             linked = re.findall(r"(?:src|href)=\"([^\"]*)\"", text)
+            linked = [at for at in linked if at not in NAMED]
             expect(linked and not any(re.match(r"[a-z]+:|/", at) for at in linked), path, "links elsewhere", linked)
             for at in linked:                             # relative, so that a proxy may have a prefix
                 if not at.startswith("#"):
@@ -116,6 +117,15 @@ def each_model_says_what_it_can():
             expect(f"; set `model` to '{other}', which can" in message, path, message)
         status(s.post("/tokenize", {"inputs": "a", "model": "none"}), 404)
         status(s.post("/tokenize", {"inputs": "a", "model": 1}), 422)
+
+
+@test
+def the_demonstration_leaves_out_what_cannot_be_read():
+    with Server("alone/roformer", "--demo") as s:
+        rows = status(s.ask("GET", "/v1/models"), 200).json()["data"]
+        expect([r["id"] for r in rows] == ["roformer-small-en-sentences", "roformer-small-en"], rows)
+        expect(re.search("the Chinese model is left out: .*expected a dictionary of words", s.err()), s.err())
+        expect("search" in rows[0]["can"], rows)
 
 
 # ---- attention and positions -----------------------------------------------------------------------------------------
