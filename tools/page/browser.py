@@ -127,8 +127,12 @@ class Browser:
         return got["result"].get("value")
 
     def wait(self, condition, what):
+        """Until a condition of the page is true."""
+        self.until(lambda: self.do(condition), what)
+
+    def until(self, condition, what):
         end = time.monotonic() + PATIENCE
-        while not self.do(condition):
+        while not condition():
             if time.monotonic() > end:
                 shown = self.do("document.body.innerText")[:800]
                 raise SystemExit(f"waited in vain until {what}; the console: {self.problems}; the page shows: {shown}")

@@ -3,21 +3,24 @@ keyboard, requests, and that a model has its panels and no others.
 
 FOLDER has the small models of tests/cli/serve/serve_models and an index (tools/page/run.sh makes it)."""
 import ast
+import csv
 import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import urllib.parse
+import urllib.request
 
 from browser import Browser, Server
 
-PANELS = {"model": ["Missing words", "Tokens", "Similarity", "Attention", "Positions"],
-          "causal": ["Generate", "Tokens", "Similarity", "Attention", "Positions"],
+PANELS = {"model": ["Missing words", "Tokens", "Vectors", "Similarity", "Attention", "Positions"],
+          "causal": ["Generate", "Tokens", "Vectors", "Similarity", "Attention", "Positions"],
           "pairs": ["Tokens", "Rerank", "Attention"], "labels": ["Tokens", "Labels", "Attention"],
           "translate": ["Tokens", "Translate"], "token": ["Tokens", "Tags", "Attention"], "span": ["Tokens", "Answers", "Attention"]}
-VIEWS = ["fill-mask", "generate", "tokenize", "similarity", "search", "rerank", "classify", "tags", "answers", "translate", "attention", "positions"]
+VIEWS = ["fill-mask", "generate", "tokenize", "embed", "similarity", "search", "rerank", "classify", "tags", "answers", "translate", "attention", "positions"]
 MARKUP = "<img src=x onerror=\"window.harmed=1\"><b>old</b> river"
 SHAPES = [(1000, 800), (360, 800)]
 
@@ -98,7 +101,7 @@ FOCUS = """(() => { const e = document.activeElement, s = getComputedStyle(e), b
 def the_keyboard_reaches_everything_in_order(server, browser):
     for shape in SHAPES:
         browser.shape(*shape, "light")
-        for view in ("attention", "positions", "translate", "similarity"):
+        for view in ("attention", "positions", "translate", "embed"):
             browser.open(address(server, view))
             stops = browser.do("(window.stops = [...document.querySelectorAll('a[href], button, input, select, textarea, [tabindex=\"0\"]')]"
                                ".filter((e) => e.checkVisibility())).length")
@@ -123,7 +126,7 @@ def the_keyboard_reaches_everything_in_order(server, browser):
 def text_with_markup_stays_text(server, browser):
     browser.shape(1000, 800, "light")
     fields = {"fill-mask": {"text": MARKUP + " [MASK]"}, "generate": {"text": MARKUP}, "tokenize": {"text": MARKUP},
-              "similarity": {"texts": MARKUP + "\nb"}, "search": {"query": MARKUP}, "rerank": {"query": MARKUP, "texts": MARKUP},
+              "embed": {"texts": MARKUP}, "similarity": {"texts": MARKUP + "\nb"}, "search": {"query": MARKUP}, "rerank": {"query": MARKUP, "texts": MARKUP},
               "classify": {"text": MARKUP}, "tags": {"text": MARKUP}, "answers": {"question": "old", "context": MARKUP},
               "translate": {"texts": MARKUP}, "attention": {"text": MARKUP}, "positions": {"text": MARKUP}}
     for view in VIEWS:
@@ -291,6 +294,63 @@ def the_request_of_a_view_can_be_sent(server, browser):
     quiet(browser)
 
 
+# Rows with known principal components: three circles' waves, at right angles to each other, in directions at right angles.
+WAVES = """import('./ui/vectors.js').then(({ principal }) => {
+  const n = 50, wave = (f, i) => [3 * Math.cos(f * i), 2 * Math.sin(f * i), Math.cos(2 * f * i)];
+  const u = [[0.6, 0.8, 0, 0], [-0.48, 0.36, 0.8, 0], [0, 0, 0, 1]], all = Array.from({ length: n }, (_, i) => wave(2 * Math.PI / n, i));
+  const rows = all.map((w) => [0, 1, 2, 3].map((j) => 7 + w.reduce((s, x, k) => s + x * u[k][j], 0)));
+  const { places, shares } = principal(rows), sign = [0, 1].map((k) => Math.sign(places[7][k] / all[7][k]));
+  const same = (a, b) => Math.abs(a - b) < 1e-6;
+  return [places.every((p, i) => [0, 1].every((k) => same(sign[k] * p[k], all[i][k]))), same(shares[0], 9 / 14), same(shares[1], 4 / 14),
+    JSON.stringify(principal(rows).places) === JSON.stringify(places), principal([[1, 2], [1, 2]]).places.flat().every((x) => x === 0)];
+})"""
+
+
+def vectors_are_mapped_copied_and_saved(server, browser):
+    texts = ["the old river", 'a "new", line', "日本 rain", "=1+1"] + [f"river {i}" for i in range(60)]
+    browser.open(address(server, "embed", model="model", texts="\n".join(texts)))
+    expect(browser.do(WAVES) == [True] * 5, "principal components", browser.do(WAVES))
+    sent = urllib.request.Request(server.url + "/v1/embeddings", json.dumps({"model": "model", "input": texts[:32]}).encode(),
+                                  {"Content-Type": "application/json"})
+    with urllib.request.urlopen(sent) as answer:
+        right = [d["embedding"] for d in json.load(answer)["data"]]
+    folder = tempfile.mkdtemp()
+    browser.call("Browser.setDownloadBehavior", behavior="allow", downloadPath=folder)
+    for name in ("vectors.json", "vectors.csv"):
+        browser.do(f"[...document.querySelectorAll('.result button')].find((b) => b.textContent === 'Save {name}').click()")
+        browser.until(lambda path=os.path.join(folder, name): os.path.exists(path), f"{name} is saved")
+    with open(os.path.join(folder, "vectors.json"), encoding="utf-8") as f:
+        saved = json.load(f)
+    expect([s["text"] for s in saved] == texts and [s["vector"] for s in saved[:32]] == right, "vectors.json has", saved[:2])
+    with open(os.path.join(folder, "vectors.csv"), encoding="utf-8", newline="") as f:
+        rows = list(csv.reader(f))[1:]
+    expect([[r[0], *map(float, r[1:])] for r in rows] == [[s["text"], *s["vector"]] for s in saved], "vectors.csv has", rows[:2])
+    shutil.rmtree(folder)
+    browser.do("document.querySelectorAll('.result .dot')[2].dispatchEvent(new MouseEvent('click'))")
+    found = browser.do("[document.querySelectorAll('.result .dot').length, document.getElementById('choose-line').value]")
+    expect(found == [64, "2"], "a click on the map chooses", found)
+    browser.do("document.querySelector('.result h2 button').focus()")
+    browser.press("Enter")
+    expect(json.loads(browser.do("navigator.clipboard.readText()")) == right[2], "the numbers that are copied")
+    quiet(browser)
+
+
+def lines_can_come_from_a_file(server, browser):
+    browser.open(address(server, "embed"))
+    path = os.path.join(tempfile.mkdtemp(), "lines.txt")
+    for text in ("river\n日本\n", "a" * 500001):
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text)
+        root = browser.call("DOM.getDocument")["root"]["nodeId"]
+        node = browser.call("DOM.querySelector", nodeId=root, selector="input[type=file]")["nodeId"]
+        browser.call("DOM.setFileInputFiles", files=[path], nodeId=node)
+        says = "lines.txt: 2 lines" if len(text) < 500000 else "lines.txt has 500001 bytes"
+        browser.wait(f"document.querySelector('main small').textContent.includes('{says}') && "
+                     "document.getElementById('field-texts').value === 'river\\n日本\\n'", "the file is read")
+    shutil.rmtree(os.path.dirname(path))
+    quiet(browser)
+
+
 def every_example_has_a_result(server, browser):
     for view in VIEWS:
         browser.open(address(server, view))
@@ -362,7 +422,7 @@ def main():
             for test in (each_check_can_fail, every_panel_can_be_read, the_keyboard_reaches_everything_in_order, text_with_markup_stays_text,
                          an_address_holds_the_state, a_tab_keeps_its_input, a_click_on_a_map_keeps_the_scroll_position, unknown_tokens_are_named,
                          errors_are_sentences, opened_while_models_load_it_shows_the_first_panel, many_lines_are_ranked,
-                         the_request_of_a_view_can_be_sent, every_example_has_a_result, only_this_server_is_asked):
+                         the_request_of_a_view_can_be_sent, vectors_are_mapped_copied_and_saved, lines_can_come_from_a_file, every_example_has_a_result, only_this_server_is_asked):
                 test(server, browser)
                 print(f"{test.__name__}: {failures} failed so far", flush=True)
         a_model_has_its_panels(program, folder, browser)

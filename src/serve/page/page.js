@@ -1,11 +1,12 @@
 /* page.js — which panels there are, their forms, and the address, which holds the state: #view=...&model=...&... */
 import { behind } from "./behind.js";
-import { ask, count, el, isChinese, Refused, sent, setKey, visible } from "./common.js";
+import { ask, count, el, isChinese, lines, Refused, sent, setKey, visible } from "./common.js";
 import * as looks from "./looks.js";
 import * as texts from "./texts.js";
+import * as vectors from "./vectors.js";
 import * as words from "./words.js";
 
-const all = [...words.panels, ...texts.panels, ...looks.panels];
+const all = [...words.panels, ...vectors.panels, ...texts.panels, ...looks.panels];
 const $ = (id) => document.getElementById(id);
 let models = [], info = {}, running = null, current = null, currentModel = null, touched = false;
 const memory = {};                                   /* panel: its last state, while the page is open */
@@ -83,10 +84,22 @@ function control(field, model, value) {
   return input;
 }
 
+/* Puts a text file into an area. It becomes a part of the address, which has a limit. */
+function fileOf(area) {
+  const most = 500000, said = el("small", { role: "status" });
+  return [el("input", { type: "file", accept: ".txt,.csv,.tsv,text/*", "aria-label": "A text file for these lines", onchange: async (e) => {
+    const [file] = e.target.files, fits = file.size <= most;
+    if (fits) area.value = await file.text();
+    said.textContent = fits ? `${file.name}: ${count(lines(area.value).length, "line")}` : `${file.name} has ${file.size} bytes; expected at most ${most}.`;
+    e.target.value = "";                             /* the same file can be chosen again */
+    area.dispatchEvent(new Event("input", { bubbles: true }));
+  } }), said];
+}
+
 function fieldOf(panel, field, model, state) {
+  const input = control(field, model, state[field.name] ?? initial(panel, field, model));
   return el("div", { class: isText(field) ? "field wide" : "field" },
-    el("label", { for: `field-${field.name}` }, labelOf(field, model)),
-    control(field, model, state[field.name] ?? initial(panel, field, model)));
+    el("label", { for: `field-${field.name}` }, labelOf(field, model)), input, field.file && fileOf(input));
 }
 
 /* Another model has other examples and heads: what was not edited is replaced. */

@@ -61,6 +61,19 @@ export function cells({ title, rows, most, size = 18, left = 0, top = 0, rowName
       width: (chosen.length > 1 ? size : wide) - 1, height: size - 1 }));
 }
 
+/* points: [[x, y], ...], with one scale for both; label(i) is the tooltip of a point, name(i) is next to it. */
+export function scatter({ title, points, label, name, chosen, onchoose }) {
+  const high = 340, edge = 16, middle = [0, 1].map((k) => (Math.min(...points.map((p) => p[k])) + Math.max(...points.map((p) => p[k]))) / 2);
+  const reach = [0, 1].map((k) => Math.max(...points.map((p) => Math.abs(p[k] - middle[k]))));
+  const scale = Math.min((W / 2 - edge) / (reach[0] || 1), (high / 2 - edge) / (reach[1] || 1));
+  const at = points.map(([x, y]) => ({ cx: W / 2 + (x - middle[0]) * scale, cy: high / 2 - (y - middle[1]) * scale }));
+  const point = (i, kind, r) => svg("circle", { class: kind, ...at[i], r, onclick: () => onchoose(i) }, svg("title", {}, label(i)));
+  return svg("svg", { viewBox: `0 0 ${W} ${high}`, role: "img", "aria-label": title },
+    svg("rect", { class: "grid", x: 0.5, y: 0.5, width: W - 1, height: high - 1 }),
+    at.map(({ cx, cy }, i) => svg("text", { class: "quiet", x: cx + (cx > W * 0.6 ? -11 : 11), y: cy + 4, "text-anchor": cx > W * 0.6 ? "end" : "start" }, name(i))),
+    points.map((_, i) => point(i, "dot", points.length > 100 ? 3 : 5)), point(chosen, "chosen", 8));
+}
+
 /* A clock with two hands, angles in radians. */
 export function clock(title, query, key) {
   const hand = (angle, kind) => svg("line", { class: kind, x1: 50, y1: 50, x2: 50 + 40 * Math.cos(angle), y2: 50 - 40 * Math.sin(angle) });

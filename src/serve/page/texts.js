@@ -1,15 +1,19 @@
 /* texts.js — panels about whole texts: similarity, search, labels, tags, answers, translations. */
 import { ask, bars, count, el, inParts, lines, Refused, scroll, unknownNote, visible } from "./common.js";
 
-const cosine = (x) => x.toFixed(3);
+export const cosine = (x) => x.toFixed(3);
 
 /* ---- similarity -------------------------------------------------------------------------------------------------- */
 
 /* Vectors of length 1. */
-const vectorsOf = (model, texts, info, signal) => inParts(texts, info, async (input) =>
+export const vectorsOf = (model, texts, info, signal) => inParts(texts, info, async (input) =>
   (await ask("v1/embeddings", { model: model.id, input }, signal)).data.map((d) => d.embedding));
 
-const product = (a, b) => a.reduce((sum, x, i) => sum + x * b[i], 0);
+export function product(a, b) {
+  let sum = 0;
+  for (let i = 0; i < a.length; i++) sum += a[i] * b[i];
+  return sum;
+}
 
 function cell(x) {
   const share = Math.max(0, Math.min(1, x));
@@ -48,6 +52,9 @@ const CHINESE = ["今天下雨了。", "天气很不好。", "他喜欢打篮球
 const QUESTIONS = ["How do I cancel my order?", "I want to return what I bought.", "Where is my parcel?", "When will it be delivered?",
   "My card was refused.", "Can I pay by bank transfer?"].join("\n");
 const RIVER = "The old river flows through the valley to the sea. Its source lies in the mountains.";
+
+/* Texts that may also come from a file. */
+export const linesField = (label, rows, missing) => ({ name: "texts", label, type: "lines", rows, missing, file: true });
 
 export const sentences = [["en", "news", { texts: NEWS }], ["en", "questions of customers", { texts: QUESTIONS }], ["zh", "Chinese", { texts: CHINESE }]];
 
@@ -143,14 +150,14 @@ async function translate({ model, state, info, signal, show }) {
       done.flatMap((d, i) => aligned(texts[i], d.translation_text, d.alignments))));
 }
 
-export const of = (name, label, rows) => ({ name, label, type: "lines", rows });
+const of = (name, label, rows) => ({ name, label, type: "lines", rows });
 
 export const panels = [
   { id: "similarity", title: "Similarity", verb: "Compare", run: compare,
     hint: (model) => "How similar the lines are in meaning, as a number (1: the same direction, 0 or less: unrelated; it is the cosine of the vectors)." +
       (model.kind.includes("sentence") ? "" : " This model was not trained to compare texts; its cosines are high for all of them."),
     examples: sentences,
-    fields: [{ ...of("texts", "One text in each line (at most 40)", 6), missing: "Enter at least two lines." }] },
+    fields: [linesField("One text in each line (at most 40)", 6, "Enter at least two lines.")] },
   { id: "search", title: "Search", verb: "Search", run: search,
     hint: (model) => `Finds lines by their meaning, not by their words, among the ${count(model.index_texts, "line")} of this server's index.`,
     examples: [["en", "weather", { query: "bad weather" }], ["en", "music", { query: "a musician on stage" }], ["zh", "Chinese", { query: "天气不好" }]],
@@ -161,7 +168,7 @@ export const panels = [
     examples: [["en", "weather", { query: "bad weather", texts: NEWS }], ["en", "a parcel", { query: "delivery", texts: QUESTIONS }],
       ["zh", "Chinese", { query: "天气不好", texts: CHINESE }]],
     fields: [{ name: "query", label: "Query", type: "search", missing: "Enter a query." },
-      { ...of("texts", "One text in each line", 5), missing: "Enter at least one line." }] },
+      linesField("One text in each line", 5, "Enter at least one line.")] },
   { id: "classify", title: "Labels", verb: "Label", run: classify,
     hint: "The labels of the model and how likely they are for a text, or for a pair of texts.",
     examples: [["en", "a film", { text: "A warm, funny and touching film." }], ["en", "a pair", { text: "A man plays the piano.", pair: "A man makes music." }],
@@ -180,5 +187,5 @@ export const panels = [
   { id: "translate", title: "Translate", verb: "Translate", run: translate,
     hint: "Each line is translated by itself.",
     examples: [["en", "a house", { texts: "This is a sentence.\nThe house is small." }], ["en", "a book", { texts: "I have seen the book and the car today." }]],
-    fields: [of("texts", "One text in each line", 4)] },
+    fields: [linesField("One text in each line", 4, "Enter at least one line.")] },
 ];
