@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "base/files/folder_keys.h"
+#include "chat.h"
 #include "conversation.h"
 #include "subword/merges.h"
 #include "tokenizer.h"
@@ -287,7 +288,34 @@ static rf_status keep(const rf_tokenizer_folder *f, rf_tokenizer *t)
     return kept ? RF_OK : rf_fail(f->why, RF_ENOMEM, "%s: out of memory for the tokenizer's settings", f->config_path);
 }
 
-/* ---- pairs as conversations ------------------------------------------------------------------------------------- */
+/* ---- chat templates --------------------------------------------------------------------------------------------- */
+
+/* A special token's text; that of the class if the files do not name one. */
+static const char *named_token(const rf_tokenizer_folder *f, const rf_tokenizer *t, const char *key)
+{
+    static const struct { const char *key; int special; } row[] = {
+        {"bos_token", RF_CLS}, {"eos_token", RF_SEP}, {"unk_token", RF_UNK}, {"pad_token", RF_PAD}};
+    const json_t *x = json_object_get(f->map, key);
+    if (!x) x = json_object_get(f->config, key);
+    if (x || json_object_get(f->config, "cls_token")) return token_text(x);
+    for (size_t i = 0; i < RF_COUNT(row); i++)
+        if (!strcmp(key, row[i].key)) return t->name[row[i].special];
+    return NULL;
+}
+
+/* source: the template, or the list of them. */
+static rf_status read_chat(rf_tokenizer_folder *f, rf_tokenizer *t, const char *path, const json_t *source)
+{
+    json_t *tokens = json_object();
+    for (int i = 0; i < RF_CHAT_TOKENS; i++) {
+        const char *text = named_token(f, t, rf__chat_tokens[i]);
+        if (text) rf__json_set(&tokens, rf__chat_tokens[i], json_string(text));
+    }
+    const rf_status status = tokens && source ? rf__chat_new(f->ctx, path, source, tokens, &t->chat, f->why)
+                                              : rf_fail(f->why, RF_ENOMEM, "%s: out of memory", path);
+    json_decref(tokens);
+    return status;
+}
 
 /* The prompt that CrossEncoder of sentence-transformers gives as the system message; NULL: none. */
 static const char *default_prompt(const json_t *own)
@@ -298,23 +326,26 @@ static const char *default_prompt(const json_t *own)
     return kind && !strcmp(kind, "CrossEncoder") && text && *text ? text : NULL;
 }
 
-static rf_status read_conversation(rf_tokenizer_folder *f, rf_tokenizer *t)
+static rf_status read_templates(rf_tokenizer_folder *f, rf_tokenizer *t)
 {
     char path[RF_PATH], prompts_path[RF_PATH], *text = NULL;
     size_t size = 0;
-    json_t *own = NULL;
+    json_t *own = NULL, *source = json_object_get(f->config, "chat_template");
     rf_status status = rf__path(path, sizeof path, f->path, RF_FILE_CHAT_TEMPLATE, f->why);
     if (status) return status;
     const bool alone = rf__is_there(f->ctx, path);
-    const char *words = alone ? NULL : json_string_value(json_object_get(f->config, "chat_template"));
-    if (!alone && !words) return RF_OK;
+    if (!alone && (!source || json_is_null(source))) return RF_OK;
     if (alone) status = rf__read_file(f->ctx, path, RF_TOKENIZER_FILE, &text, &size, f->why);
-    else size = strlen(words);
+    if (alone && !status) source = json_stringn(text, size);
+    else json_incref(source);
+    const char *words = json_string_value(source), *name = alone ? path : f->config_path;
+    if (!status) status = read_chat(f, t, name, source);
     if (!status) status = rf__folder_json(f, RF_FILE_PROMPTS, prompts_path, &own);
-    if (!status)
-        status = rf__conversation_new(f->ctx, alone ? path : f->config_path, alone ? text : words, size,
-                                      default_prompt(own), &t->conversation, f->why);
+    if (!status && words)
+        status = rf__conversation_new(f->ctx, name, words, json_string_length(source), default_prompt(own),
+                                      &t->conversation, f->why);
     json_decref(own);
+    json_decref(source);
     rf__free(f->ctx, text);
     return status;
 }
@@ -394,7 +425,7 @@ static rf_status open_folder(rf_tokenizer_folder *f, rf_tokenizer **out)
     if (!status) status = keep(f, t);
     if (!status) status = take_types(f, t);
     if (!status) status = take_truncation(f, t);
-    if (!status) status = read_conversation(f, t);
+    if (!status) status = read_templates(f, t);
     if (status) rf_tokenizer_free(t);
     else *out = t;
     return status;

@@ -2,6 +2,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "chat.h"
 #include "conversation.h"
 #include "tokenizer.h"
 
@@ -226,6 +227,7 @@ void rf_tokenizer_free(rf_tokenizer *t)
     for (int i = 0; i < RF_SPECIALS; i++) rf__free(ctx, t->name[i]);
     if (t->row->clear) t->row->clear(t);
     json_decref(t->kept);
+    rf__chat_free(ctx, t->chat);
     rf__conversation_free(ctx, t->conversation);
     rf__free(ctx, t);
 }
@@ -292,6 +294,7 @@ int32_t rf_tokenizer_sep(const rf_tokenizer *t) { return t->special[RF_SEP]; }
 int32_t rf_tokenizer_pad(const rf_tokenizer *t) { return t->special[RF_PAD]; }
 int32_t rf_tokenizer_mask(const rf_tokenizer *t) { return t->special[RF_MASK]; }
 
+const struct rf_chat *rf__tokenizer_chat(const rf_tokenizer *t) { return t->chat; }
 int rf_tokenizer_places_pairs(const rf_tokenizer *t) { return t->conversation != NULL; }
 
 int rf_tokenizer_is_special(const rf_tokenizer *t, int32_t id)

@@ -98,11 +98,15 @@ struct rf_tokenizer {
     int opener;                         /* that byte, if there is only one; otherwise -1                              */
     uint64_t mark;                      /* unique number of this tokenizer, which identifies its scratch              */
     json_t *kept;                       /* its settings without influence on ids, for saving; or NULL                 */
+    struct rf_chat *chat;               /* the folder's chat template (chat.h), or NULL                               */
     struct rf_conversation *conversation;    /* how a pair becomes a text (conversation.h); NULL: by [SEP] */
 };
 
 /* Whether a text has tokens, and none of them is in the vocabulary. */
 bool rf__all_unknown(const rf_tokenizer *t, const rf_encoding *e);
+
+/* The folder's chat template (chat.h); NULL: it has none. */
+const struct rf_chat *rf__tokenizer_chat(const rf_tokenizer *t);
 
 /* Whether the template has [CLS] before a text, and [SEP] after it or after the second text of a pair. */
 static inline bool rf__tokenizer_opens(const rf_tokenizer *t) { return !t->bare && !t->ends_alone; }
