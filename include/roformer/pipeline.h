@@ -329,6 +329,8 @@ typedef struct rf_text_prompt {
     const char *text;
     size_t bytes;               /* RF_STRING: the text ends at its terminating zero */
     uint64_t occurrence;
+    const int32_t *id;          /* [ids] the tokens in place of those of `text`, with nothing before them; NULL: none */
+    int64_t ids;
 } rf_text_prompt;
 typedef int rf_text_source(void *user, int idle, rf_text_prompt *prompt);
 rf_status rf_generate_texts_from(rf_pipeline *p, rf_text_source *source, const rf_generate_options *options,

@@ -201,12 +201,22 @@ static int32_t beginning(const writer *w, bool empty)
     return empty ? (int32_t)w->p->model->generation.bos : -1;
 }
 
+static rf_status copy_ids(const writer *w, const rf_text_prompt *given, asked *out, rf_error *why)
+{
+    int32_t *id = rf__calloc(w->p->ctx, (size_t)rf__max64(given->ids, 0) + 1, sizeof *id);
+    if (!id) return rf_fail(why, RF_ENOMEM, "out of memory: a prompt of %lld tokens", (long long)given->ids);
+    if (given->ids > 0) memcpy(id, given->id, (size_t)given->ids * sizeof *id);
+    out->prompt = (rf_prompt){.id = id, .n = given->ids, .occurrence = given->occurrence};
+    return RF_OK;
+}
+
 /* The prompt's tokens as the tokenizer gives them but for the end, for RoFormer-Sim also [SEP]; an error is reported at
  * its end. */
 static rf_status read_prompt(writer *w, const rf_text_prompt *given, asked *out, rf_error *why)
 {
     rf_pipeline *p = w->p;
     rf_encoding *e = &p->parts.window.e;
+    if (given->id) return copy_ids(w, given, out, why);
     const size_t bytes = given->bytes == RF_STRING ? strlen(given->text) : given->bytes;
     const rf_status status = rf_encode(w->t, given->text, bytes, NULL, 0, 0, RF_ENCODE_PLAIN, e, NULL, &out->own);
     out->blank = bytes && is_blank(given->text[bytes - 1]);
@@ -249,7 +259,7 @@ static int next_prompt(void *user, int idle, rf_prompt *out)
     writer *w = user;
     rf_text_prompt given = {.bytes = RF_STRING};
     if (w->why.code || !w->source(w->user, idle, &given)) return 0;
-    if (!given.text) {
+    if (!given.text && !given.id) {
         rf_fail(&w->why, RF_EARG, "prompt %lld: expected a text, got NULL", (long long)w->prompts);
         return 0;
     }
@@ -271,7 +281,14 @@ static rf_status write_all(writer *w, rf_error *why)
     return status;
 }
 
-/* Tokens that are never generated: special tokens other than the one that ends texts, ids of the model for which the
+static bool ends(const rf_generate_options *o, int32_t id)
+{
+    for (int64_t i = 0; i < o->stops; i++)
+        if (o->stop[i] == id) return true;
+    return false;
+}
+
+/* Tokens that are never generated: special tokens other than those that end texts, ids of the model for which the
  * tokenizer has no token, and those of the model's files. */
 static rf_status suppress(const rf_pipeline *p, rf_generate_options *o, int32_t **list, rf_error *why)
 {
@@ -284,7 +301,7 @@ static rf_status suppress(const rf_pipeline *p, rf_generate_options *o, int32_t 
     for (int32_t id = 0; id < V; id++) n += !rf_tokenizer_token(t, id);
     *list = rf__calloc(p->ctx, (size_t)n + 1, sizeof **list);
     if (!*list) return rf_fail(why, RF_ENOMEM, "out of memory: a list of %lld ids", (long long)n);
-    for (int64_t i = 0; i < specials; i++) (*list)[i] = special[i] == p->sep ? -1 : special[i];
+    for (int64_t i = 0; i < specials; i++) (*list)[i] = special[i] == p->sep || ends(o, special[i]) ? -1 : special[i];
     if (o->suppressed) memcpy(*list + specials, o->suppress, (size_t)o->suppressed * sizeof **list);
     n = specials + o->suppressed;
     for (int32_t id = 0; id < V; id++)

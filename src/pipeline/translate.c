@@ -392,7 +392,7 @@ static rf_translate_source part_of(const translator *x, int64_t k)
 static rf_status read_texts(translator *x, const char *const text[], const size_t bytes[], int64_t n, rf_error *why)
 {
     for (int64_t i = 0; i < n && !x->enough; i++) {
-        const rf_text_prompt one = {text[i], bytes ? bytes[i] : RF_STRING, 0};
+        const rf_text_prompt one = {.text = text[i], .bytes = bytes ? bytes[i] : RF_STRING};
         const rf_status status = add_text(x, &one, why);
         if (status) return status;
     }

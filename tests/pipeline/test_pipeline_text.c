@@ -173,10 +173,12 @@ static int note(void *user, int64_t text, const rf_generation *g, const rf_error
     return ++m->done == m->most;
 }
 
-/* A source that gives two prompts at first and another one whenever a text has ended; the text becomes invalid after
- * each call. */
+/* A source that gives two prompts at first and another one whenever a text has ended, every second one as tokens; the
+ * text becomes invalid after each call. */
 typedef struct arrivals {
     many m;
+    const rf_tokenizer *t;
+    rf_encoding e;
     const char *const *prompt;
     const uint64_t *occurrence;
     int given;
@@ -189,6 +191,11 @@ static int next_arrival(void *user, int idle, rf_text_prompt *out)
     if (x->given == PROMPTS || (!idle && x->given > x->m.done + 1)) return 0;
     snprintf(x->text, sizeof x->text, "%s", x->prompt[x->given]);
     *out = (rf_text_prompt){.text = x->text, .bytes = RF_STRING, .occurrence = x->occurrence[x->given]};
+    if (x->given % 2) {
+        assert_int_equal(rf_encode(x->t, x->text, strlen(x->text), NULL, 0, 0, 0, &x->e, NULL, NULL), RF_OK);
+        out->id = x->e.id;
+        out->ids = (int64_t)x->e.n - 1;                    /* without [SEP] */
+    }
     x->given++;
     return 1;
 }
@@ -200,12 +207,15 @@ static void prompts_that_arrive_later_are_written_the_same(const setup *s, const
     rf_error why = {0};
     x.prompt = prompt;
     x.occurrence = occurrence;
+    x.t = rf_model_tokenizer(rf_pipeline_model(s->p));
+    rf_encoding_init(&x.e, s->ctx);
     if (rf_generate_texts_from(s->p, next_arrival, o, hear_one, note, &x, &why)) fail_msg("%s", why.text);
     assert_int_equal(x.m.done, PROMPTS);
     for (int i = 0; i < PROMPTS; i++) {
         assert_string_equal(x.m.whole[i], m->whole[i]);
         assert_string_equal(x.m.of[i].text, m->of[i].text);
     }
+    rf_encoding_clear(&x.e);
     assert_int_equal(rf_generate_texts_from(s->p, NULL, o, NULL, note, &x, NULL), RF_EARG);
 }
 

@@ -456,10 +456,10 @@ const cli_command cmd_serve = {
     "",
     "serve models over HTTP, and a web page to try them",
     "Serves models with the routes of text-embeddings-inference (/embed, /predict, /rerank, /similarity, /tokenize, "
-    "/decode, /info, /health, /metrics), OpenAI (/v1/embeddings, /v1/completions, /v1/models), Cohere and Jina "
-    "(/v1/rerank, /v2/rerank), Hugging Face's inference API (POST /) and LibreTranslate (/translate, /languages), and "
-    "with /fill_mask, /generate and /search.  In a browser, / is a page to try the models.  GET /docs lists all "
-    "routes.  docs/serving.md is the manual.\n"
+    "/decode, /info, /health, /metrics), OpenAI (/v1/embeddings, /v1/completions, /v1/chat/completions, "
+    "/v1/models), Cohere and Jina (/v1/rerank, /v2/rerank), Hugging Face's inference API (POST /) and LibreTranslate "
+    "(/translate, /languages), and with /fill_mask, /generate and /search.  In a browser, / is a page to try the "
+    "models.  GET /docs lists all routes.  docs/serving.md is the manual.\n"
     "The socket is opened at once; /health answers 503 until the models are loaded.  SIGTERM and SIGINT end the server "
     "after the accepted requests have been answered; SIGHUP loads the models again, and SIGUSR1 opens the access log "
     "again.  Each limit is an option, an environment variable and a member of /info.",

@@ -1,50 +1,24 @@
-/* api_generate.c — text by a causal model: OpenAI's completions and the text-generation pipeline.
+/* api_generate.c — text by a causal model: the batches of all routes that continue texts (writing.h).
  *
  * Texts of requests with the same options are generated in one running batch: a request joins it when there is space,
  * and leaves it when its text ends (rf_generate_texts_from). Other requests wait until the batch has ended
  * (srv_call_may_join). */
 #include <stdlib.h>
-#include <time.h>
 
-#include "serve/api/api.h"
-#include "serve/shared_call.h"
+#include "serve/api/writing.h"
 #include "serve/http/stream.h"
 
-enum {
-    STOPS = 4,   /* stop strings of a request                                                  */
-    JOINT = 4096 /* minimum number of new tokens for which a batch reserves space, so that longer texts may join it */
-};
-
-/* A text of a request: a prompt and its continuation. */
-typedef struct item {
-    const char *prompt;
-    size_t bytes;
-    srv_text text;
-    size_t sent; /* bytes of `text` that the stream has sent                                   */
-    int64_t tokens, prompt_tokens;
-    bool begun;         /* the stream has sent the prompt, if it is a part of the answer              */
-    bool stopped, full; /* the text ended with a stop string; has `most` tokens                       */
-} item;
-
-typedef struct writing {
-    srv_call call;        /* first, because a call is cast to this type                                 */
-    struct writing *next; /* in the batch                                                               */
-    bool openai, stream, begun, with_prompt;
-    bool usage; /* the last event of the stream reports the numbers of tokens                 */
-    rf_generate_options o;
-    const char *stop[STOPS];
-    item *item; /* [items] prompt by prompt, `times` texts of each                            */
-    int64_t items, times;
-    int64_t first, given, left; /* number of its first text in the batch; texts given to the model; to come   */
-    int64_t most;               /* new tokens of a text                                                       */
-    rf_error why;
-} writing;
+enum { JOINT = 4096 }; /* least number of new tokens for which a batch reserves space: longer texts may join it */
 
 static void free_writing(void *own)
 {
     writing *x = own;
-    for (int64_t i = 0; i < x->items; i++) srv_text_clear(&x->item[i].text);
+    for (int64_t i = 0; i < x->items; i++) {
+        srv_text_clear(&x->item[i].text);
+        if (i % x->times == 0) free(x->item[i].id);
+    }
     free(x->item);
+    free(x->text);
     free(x);
 }
 
@@ -73,42 +47,25 @@ static size_t sure_end(const writing *x, const item *y)
 
 /* ---- events ------------------------------------------------------------------------------------------------------ */
 
-static const char *finish_reason(const item *y) { return y->stopped ? "stop" : "length"; }
-
-static void put_head(srv_text *t, const srv_request *r)
-{
-    const char *name = r->s->o.model[r->model->slot].name;
-    srv_printf(t, "{\"id\":\"cmpl-%s\",\"object\":\"text_completion\",\"created\":%lld,\"model\":", r->id,
-               (long long)time(NULL));
-    srv_put_string(t, name, strlen(name));
-}
-
 /* A prompt counts once, however many texts continue it. */
-static int64_t prompt_tokens(const writing *x)
+int64_t srv_prompt_tokens(const writing *x)
 {
     int64_t n = 0;
     for (int64_t i = 0; i < x->items; i += x->times) n += x->item[i].prompt_tokens;
     return n;
 }
 
-static int64_t new_tokens(const writing *x)
+int64_t srv_new_tokens(const writing *x)
 {
     int64_t n = 0;
     for (int64_t i = 0; i < x->items; i++) n += x->item[i].tokens;
     return n;
 }
 
-static void put_usage(srv_text *t, const writing *x)
-{
-    const long long prompts = prompt_tokens(x), tokens = new_tokens(x);
-    srv_printf(t, ",\"usage\":{\"prompt_tokens\":%lld,\"completion_tokens\":%lld,\"total_tokens\":%lld}", prompts,
-               tokens, prompts + tokens);
-}
-
-/* Sends the contents of the stream's buffer. false: the client has left, or there is no memory. */
+/* Sends an event with what the stream's buffer has. false: the client has left, or there is no memory. */
 static bool send_event(srv_request *r, srv_text *t)
 {
-    srv_puts(t, "}\n\n");
+    srv_puts(t, "\n\n");
     const bool good = !t->failed && srv_stream_write(r, t->at, t->n);
     srv_text_clear(t);
     return good;
@@ -117,32 +74,23 @@ static bool send_event(srv_request *r, srv_text *t)
 /* A server-sent event with a piece of text, or with the end. */
 static bool send_piece(const writing *x, item *y, const char *piece, size_t size, const char *reason)
 {
-    srv_request *r = x->call.r;
-    srv_text t = {0}, whole = {0};
-    if (!y->begun && x->with_prompt) srv_put(&whole, y->prompt, y->bytes);
-    srv_put(&whole, piece, size);
-    y->begun = true;
+    srv_text t = {0};
+    if (!y->begun && x->form->opens) {
+        srv_puts(&t, "data: ");
+        x->form->piece(&t, x, y, NULL, 0, NULL);
+        if (!send_event(x->call.r, &t)) return false;
+    }
     srv_puts(&t, "data: ");
-    put_head(&t, r);
-    srv_printf(&t, ",\"choices\":[{\"index\":%lld,\"text\":", (long long)(y - x->item));
-    srv_put_string(&t, whole.at ? whole.at : "", whole.n);
-    srv_puts(&t, ",\"logprobs\":null,\"finish_reason\":");
-    if (reason) srv_printf(&t, "\"%s\"", reason);
-    else srv_puts(&t, "null");
-    srv_puts(&t, x->usage ? "}],\"usage\":null" : "}]");
-    t.failed |= whole.failed;
-    srv_text_clear(&whole);
-    return send_event(r, &t);
+    x->form->piece(&t, x, y, piece, size, reason);
+    y->begun = true;
+    return send_event(x->call.r, &t);
 }
 
-/* As OpenAI's: no choices. */
 static bool send_usage(const writing *x)
 {
     srv_text t = {0};
     srv_puts(&t, "data: ");
-    put_head(&t, x->call.r);
-    srv_puts(&t, ",\"choices\":[]");
-    put_usage(&t, x);
+    x->form->usage(&t, x);
     return send_event(x->call.r, &t);
 }
 
@@ -151,7 +99,7 @@ static bool send_error(srv_request *r, const char *message)
     srv_text t = {0};
     srv_puts(&t, "data: {\"error\":{\"message\":");
     srv_put_string(&t, message, strlen(message));
-    srv_puts(&t, ",\"type\":\"server_error\",\"param\":null,\"code\":null}");
+    srv_puts(&t, ",\"type\":\"server_error\",\"param\":null,\"code\":null}}");
     return send_event(r, &t);
 }
 
@@ -166,7 +114,7 @@ static bool send_text_end(const writing *x, item *y)
 {
     const size_t end = stop_at(x, y, y->sent);
     if (end > y->sent && !send_piece(x, y, y->text.at + y->sent, end - y->sent, NULL)) return false;
-    return send_piece(x, y, "", 0, finish_reason(y));
+    return send_piece(x, y, "", 0, srv_finish_reason(y));
 }
 
 /* A stream without "[DONE]" is incomplete. */
@@ -246,7 +194,8 @@ static int next_prompt(void *user, int idle, rf_text_prompt *out)
     }
     writing *x = b->now;
     const item *y = &x->item[x->given];
-    *out = (rf_text_prompt){.text = y->prompt, .bytes = y->bytes, .occurrence = x->o.occurrence};
+    *out = (rf_text_prompt){.text = y->prompt, .bytes = y->bytes, .occurrence = x->o.occurrence, .id = y->id,
+                            .ids = y->ids};
     if (x->o.do_sample) out->occurrence += (uint64_t)(x->given % x->times);
     b->n++;
     if (++x->given == x->items) b->now = NULL;
@@ -277,7 +226,7 @@ static void take_text(const writing *x, item *y, const rf_generation *g)
     y->prompt_tokens = g->prompt_tokens;
     y->text.n = 0;                                          /* a stream lacks an incomplete last character (U+FFFD) */
     srv_put(&y->text, g->text, g->bytes);
-    if (!x->stream && x->openai && !y->text.failed) y->text.n = stop_at(x, y, 0);     /* without the stop string    */
+    if (!x->stream && x->form->cuts && !y->text.failed) y->text.n = stop_at(x, y, 0); /* without the stop string     */
 }
 
 static int done(void *user, int64_t number, const rf_generation *g, const rf_error *why)
@@ -342,49 +291,12 @@ static bool same(const srv_call *first, const srv_call *second)
 
 /* ---- requests ---------------------------------------------------------------------------------------------------- */
 
-/* The text with its prompt, if that is asked for. */
-static void put_whole(srv_request *r, const writing *x, const item *y)
-{
-    srv_text whole = {0};
-    if (x->with_prompt) srv_put(&whole, y->prompt, y->bytes);
-    srv_put(&whole, y->text.at ? y->text.at : "", y->text.n);
-    srv_put_string(&r->out, whole.at ? whole.at : "", whole.n);
-    r->out.failed |= whole.failed || y->text.failed;
-    srv_text_clear(&whole);
-}
-
-static void put_openai(srv_request *r, const writing *x)
-{
-    srv_text *t = &r->out;
-    put_head(t, r);
-    srv_puts(t, ",\"choices\":[");
-    for (int64_t i = 0; i < x->items; i++) {
-        srv_printf(t, "%s{\"index\":%lld,\"text\":", i ? "," : "", (long long)i);
-        put_whole(r, x, &x->item[i]);
-        srv_printf(t, ",\"logprobs\":null,\"finish_reason\":\"%s\"}", finish_reason(&x->item[i]));
-    }
-    srv_puts(t, "]");
-    put_usage(t, x);
-    srv_puts(t, "}");
-}
-
-static void put_pipeline(srv_request *r, const writing *x)
-{
-    for (int64_t i = 0; i < x->items; i++) {
-        srv_puts(&r->out, i ? ",{\"generated_text\":" : "[{\"generated_text\":");
-        put_whole(r, x, &x->item[i]);
-        srv_puts(&r->out, "}");
-    }
-    srv_puts(&r->out, "]");
-}
-
 static void finish(srv_request *r)
 {
     const writing *x = r->own;
-    r->tokens = prompt_tokens(x) + new_tokens(x);
+    r->tokens = srv_prompt_tokens(x) + srv_new_tokens(x);
     if (x->stream) return; /* all of it has been sent */
-    if (x->openai) put_openai(r, x);
-    else put_pipeline(r, x);
+    x->form->whole(r, x);
     srv_answer_json(r);
 }
 
@@ -396,11 +308,11 @@ static bool is_causal(srv_request *r)
 }
 
 /* false: answered. */
-static bool read_stops(srv_request *r, writing *x, const json_t *list)
+bool srv_read_stops(srv_request *r, writing *x, const json_t *list)
 {
     const size_t n = json_is_string(list) ? 1 : json_array_size(list);
-    if (n > STOPS)
-        return srv_error(r, 422, "Validation", "`stop`: expected at most %d strings, got %zu", STOPS, n), false;
+    if (n > SRV_STOPS)
+        return srv_error(r, 422, "Validation", "`stop`: expected at most %d strings, got %zu", SRV_STOPS, n), false;
     for (size_t i = 0; i < n; i++) {
         x->stop[i] = json_string_value(json_is_string(list) ? list : json_array_get(list, i));
         if (!*x->stop[i]) return srv_error(r, 422, "Validation", "`stop`: expected strings that are not empty"), false;
@@ -410,20 +322,22 @@ static bool read_stops(srv_request *r, writing *x, const json_t *list)
     return true;
 }
 
-static writing *new_writing(srv_request *r, const char *model)
+writing *srv_new_writing(srv_request *r, const char *model, const srv_form *form)
 {
     rf_error why = {0};
     if (!srv_need_model(r, model) || !is_causal(r)) return NULL;
     writing *x = srv_own(r, sizeof *x, free_writing);
     if (!x) return NULL;
     x->call = (srv_call){.r = r, .compute = compute, .same = same};
+    x->form = form;
+    x->times = 1;
     if (!rf_generate_defaults_of(r->model->pipeline, &x->o, &why)) return x;
     srv_fail(r, &why);
     return NULL;
 }
 
 /* Requests without a seed get different random numbers each time, also within a batch. */
-static void set_sampling(srv_request *r, writing *x, const json_t *in)
+void srv_set_sampling(srv_request *r, writing *x, const json_t *in)
 {
     x->o.seed = (uint64_t)srv_int(in, "seed", (int64_t)x->o.seed);
     x->o.occurrence = srv_member(in, "seed") ? 0 : (uint64_t)atomic_fetch_add(&r->s->serial, x->times);
@@ -440,53 +354,13 @@ static void set_sampling(srv_request *r, writing *x, const json_t *in)
     x->o.max_new_tokens = x->most;
 }
 
-/* Whether a prompt and one more token are within the context of the model. false: answered, on OpenAI's routes with
- * 400. */
-static bool prompt_fits(srv_request *r, const item *y, const char *name)
-{
-    const int64_t most = r->model->config->max_position_embeddings;
-    rf_encoding e;
-    rf_error why = {0};
-    if (most <= 0) return true;
-    rf_encoding_init(&e, r->s->o.ctx);
-    const bool read = y->bytes <= SRV_TOKEN_BYTES * (size_t)most;
-    if (read && rf_encode(r->model->tokenizer, y->prompt, y->bytes, NULL, 0, 0, RF_ENCODE_PLAIN, &e, NULL, &why))
-        srv_fail(r, &why);
-    else if (!read || (int64_t)e.n >= most)
-        srv_error(r, 422, "Validation", "`%s`: this model's maximum context length is %lld tokens, got a prompt of %zu "
-                  "%s; shorten it", name, (long long)most, read ? e.n : y->bytes, read ? "tokens" : "bytes");
-    rf_encoding_clear(&e);
-    return !r->status;
-}
-
-/* The prompts of a request, and `times` texts of each. false: answered. */
-static bool read_prompts(srv_request *r, writing *x, const json_t *v, const char *name, int64_t times)
-{
-    const bool one = json_is_string(v);
-    const size_t prompts = one ? 1 : json_array_size(v), n = prompts * (size_t)times;
-    if (!srv_check_count(r, name, n)) return false;
-    x->item = calloc(n, sizeof *x->item);
-    if (!x->item) return srv_error(r, 503, "Overloaded", "out of memory: %zu texts", n), false;
-    x->items = (int64_t)n;
-    x->times = times;
-    for (size_t i = 0; i < n && srv_go_on(r); i++) {
-        const json_t *text = one ? v : json_array_get(v, i / (size_t)times);
-        x->item[i].prompt = json_string_value(text);
-        x->item[i].bytes = json_string_length(text);
-        if (i % (size_t)times) continue;
-        r->characters += srv_length(x->item[i].prompt, x->item[i].bytes);
-        if (!prompt_fits(r, &x->item[i], name)) return false;
-    }
-    return !r->status;
-}
-
-static void submit(srv_request *r, writing *x)
+void srv_write(srv_request *r, writing *x)
 {
     enum { TOKEN = 5 }; /* bytes, about */
     char what[64];
     if (x->most > r->s->o.limits.max_new_tokens) {
         srv_error(r, 422, "Validation", "`%s`: expected at most %lld (--max-new-tokens), got %lld",
-                  x->openai ? "max_tokens" : "max_new_tokens", (long long)r->s->o.limits.max_new_tokens,
+                  x->form->most, (long long)r->s->o.limits.max_new_tokens,
                   (long long)x->most);
         return;
     }
@@ -495,58 +369,4 @@ static void submit(srv_request *r, writing *x)
     for (int64_t i = 0; i < x->items && x->with_prompt; i++) bytes += (double)x->item[i].bytes;
     if (srv_answer_fits(r, bytes, what) && srv_hold(r, x->items))
         srv_call_submit(&x->call, finish);
-}
-
-void srv_api_completions(srv_request *r)
-{
-    writing *x = srv_read_body(r) ? new_writing(r, srv_string(r->in, "model")) : NULL;
-    const int64_t times = x ? srv_int(r->in, "n", 1) : 1;
-    if (!x || !read_prompts(r, x, json_object_get(r->in, "prompt"), "prompt", times) ||
-        !read_stops(r, x, srv_member(r->in, "stop")))
-        return;
-    if (srv_int(r->in, "best_of", times) != times) {
-        srv_error(r, 422, "Validation", "`best_of`: expected that of `n`, %lld, as no text is left out",
-                  (long long)times);
-        return;
-    }
-    x->with_prompt = srv_bool(r->in, "echo", false);
-    x->openai = true;
-    x->stream = srv_bool(r->in, "stream", false);
-    x->usage = srv_bool(srv_member(r->in, "stream_options"), "include_usage", false);
-    if (!x->stream && srv_member(r->in, "stream_options")) {
-        srv_error(r, 422, "Validation", "`stream_options`: expected `stream`: true, too, got false");
-        return;
-    }
-    x->most = 16; /* OpenAI's default */
-    x->o.do_sample = 1;
-    x->o.temperature = 1;
-    set_sampling(r, x, r->in);
-    submit(r, x);
-}
-
-/* The text-generation pipeline, whose defaults are the folder's. */
-void srv_generate_text(srv_request *r)
-{
-    const json_t *in = srv_member(r->in, "parameters");
-    writing *x = new_writing(r, NULL);
-    if (!x || !read_prompts(r, x, json_object_get(r->in, "inputs"), "inputs", srv_int(in, "num_return_sequences", 1)) ||
-        !read_stops(r, x, srv_member(in, "stop")))
-        return;
-    x->with_prompt = srv_bool(in, "return_full_text", true);
-    x->most = x->o.max_new_tokens;
-    x->o.do_sample = srv_bool(in, "do_sample", x->o.do_sample);
-    set_sampling(r, x, in);
-    submit(r, x);
-}
-
-void srv_api_generate(srv_request *r)
-{
-    if (srv_read_body(r)) srv_generate_text(r);
-}
-
-void srv_api_chat(srv_request *r)
-{
-    srv_error(r, 404, "NotFound",
-              "chats and responses are not served: the models are language models without a chat template; use "
-              "/v1/completions");
 }

@@ -236,6 +236,38 @@ static const srv_field srv_completion_fields[] = {
     END,
 };
 
+static const srv_field srv_chat_fields[] = {
+    {"messages", SRV_ANY, true, 0, 0, NULL, NULL,
+     "the messages, each with role and content: a text, or a list of {type: text, text}"},
+    MODEL,
+    {"max_tokens", SRV_INT, false, 1, RF_NEW_TOKENS_MOST, NULL, NULL,
+     "number of new tokens; default: --max-new-tokens, or what the model's context has left"},
+    {"max_completion_tokens", SRV_INT, false, 1, RF_NEW_TOKENS_MOST, NULL, NULL, "the same"},
+    {"stream", SRV_BOOL, false, 0, 0, NULL, NULL, "send text as server-sent events; default: false"},
+    {"stream_options", SRV_OBJECT, false, 0, 0, NULL, stream_options, "only with `stream`"},
+    SAMPLING,
+    {"n", SRV_INT, false, 1, 128, NULL, NULL, "number of answers; default: 1"},
+    {"tools", SRV_ANY, false, 0, 0, NULL, NULL,
+     "for the template, if it names tools; a call of one is text of the answer"},
+    {"tool_choice", SRV_CHOICE, false, 0, 0, "auto|none", NULL, "none: the template gets no tools"},
+    {"parallel_tool_calls", SRV_IGNORED, false, 0, 0, NULL, NULL, NULL},
+    {"chat_template_kwargs", SRV_OBJECT, false, 0, 0, NULL, NULL,
+     "other variables of the template, such as enable_thinking"},
+    {"response_format", SRV_ONLY, false, 0, 0, "{\"type\":\"text\"}", NULL, "text"},
+    {"logprobs", SRV_ONLY, false, 0, 0, "false", NULL, "not supported"},
+    {"top_logprobs", SRV_ONLY, false, 0, 0, "0", NULL, "not supported"},
+    {"logit_bias", SRV_ONLY, false, 0, 0, "{}", NULL, "not supported"},
+    {"presence_penalty", SRV_ONLY, false, 0, 0, "0", NULL, "not supported"},
+    {"frequency_penalty", SRV_ONLY, false, 0, 0, "0", NULL, "not supported"},
+    {"modalities", SRV_ONLY, false, 0, 0, "[\"text\"]", NULL, "text"},
+    {"store", SRV_ONLY, false, 0, 0, "false", NULL, "nothing is kept"},
+    {"service_tier", SRV_IGNORED, false, 0, 0, NULL, NULL, NULL},
+    {"safety_identifier", SRV_IGNORED, false, 0, 0, NULL, NULL, NULL},
+    {"prompt_cache_key", SRV_IGNORED, false, 0, 0, NULL, NULL, NULL},
+    USER,
+    END,
+};
+
 static const srv_field srv_no_fields[] = {END};
 
 static const srv_field srv_cohere_embed_fields[] = {

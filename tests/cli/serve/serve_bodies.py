@@ -350,8 +350,7 @@ def several_prompts_and_texts_are_completed():
             expected = [("the" if more and i < 2 else "river" if more else "") + alone[0 if i < 2 else 2]["text"] for i in range(4)]
             expect(whole and text == expected and sorted(ends) == [0, 1, 2, 3], text, expected, ends)
         status(s.post("/v1/completions", {"prompt": ["a"] * 100, "n": 128, **ask}), 400)
-        for path in "/v1/chat/completions", "/v1/responses":
-            expect("use /v1/completions" in status(s.post(path, {}), 404).json()["error"]["message"], path)
+        expect("use /v1/chat/completions" in status(s.post("/v1/responses", {}), 404).json()["error"]["message"], "responses")
         status(s.post("/v1/completions", {"prompt": [], **ask}), 400)
         status(s.post("/v1/completions", {"prompt": "a", "n": 2, "best_of": 3, **ask}), 400)
         a = status(s.post("/generate", {"inputs": "the", "parameters": {"num_return_sequences": 2, "max_new_tokens": 6, "do_sample": False}}), 200).json()

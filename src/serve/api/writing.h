@@ -1,0 +1,80 @@
+/* writing.h — what the routes share that continue texts: api_generate.c, api_completions.c, api_chat.c. */
+#ifndef SRV_WRITING_H
+#define SRV_WRITING_H
+
+#include "serve/api/api.h"
+#include "serve/shared_call.h"
+
+enum { SRV_STOPS = 4 }; /* stop strings of a request                                                  */
+
+/* A text of a request: a prompt and its continuation. */
+typedef struct item {
+    const char *prompt;
+    size_t bytes;
+    int32_t *id; /* [ids] the tokens of the prompt, in place of those of its text; or NULL     */
+    int64_t ids;
+    srv_text text;
+    size_t sent; /* bytes of `text` that the stream has sent                                   */
+    int64_t tokens, prompt_tokens;
+    bool begun;         /* the stream has sent something of it                                        */
+    bool stopped, full; /* the text ended with a stop string or token; has `most` tokens              */
+} item;
+
+typedef struct writing writing;
+
+/* What a route answers. */
+typedef struct srv_form {
+    /* An event of a stream: a piece of a text with the reason why it ends there, or NULL; text NULL: before the first
+     * piece, if `opens`. The event with the numbers of tokens. */
+    void (*piece)(srv_text *t, const writing *x, const item *y, const char *text, size_t size, const char *reason);
+    void (*usage)(srv_text *t, const writing *x);
+    void (*whole)(srv_request *r, const writing *x); /* the whole answer, into r->out                          */
+    bool opens;
+    bool cuts;        /* a stop string is no part of the text                                       */
+    const char *most; /* the member with the maximum number of new tokens                           */
+} srv_form;
+
+struct writing {
+    srv_call call;        /* first, because a call is cast to this type                                 */
+    struct writing *next; /* in the batch                                                               */
+    const srv_form *form;
+    bool stream, begun, with_prompt;
+    bool usage; /* the last event of the stream reports the numbers of tokens                 */
+    rf_generate_options o;
+    const char *stop[SRV_STOPS];
+    char *text; /* what the items' prompts are in, or NULL                                    */
+    item *item; /* [items] prompt by prompt, `times` texts of each                            */
+    int64_t items, times;
+    int64_t first, given, left; /* number of its first text in the batch; texts given to the model; to come   */
+    int64_t most;               /* new tokens of a text                                                       */
+    rf_error why;
+};
+
+/* The steps of a request, in this order. Those that return false, or NULL, have answered it.
+ *
+ *   new_writing  the model, which must be causal; the options of its folder
+ *   read_stops   the strings that end a text
+ *   set_sampling the options of `in`
+ *   write        generates the texts, then answers */
+writing *srv_new_writing(srv_request *r, const char *model, const srv_form *form);
+bool srv_read_stops(srv_request *r, writing *x, const json_t *list);
+void srv_set_sampling(srv_request *r, writing *x, const json_t *in);
+void srv_write(srv_request *r, writing *x);
+
+int64_t srv_prompt_tokens(const writing *x);
+int64_t srv_new_tokens(const writing *x);
+static inline const char *srv_finish_reason(const item *y) { return y->stopped ? "stop" : "length"; }
+
+/* ,"usage":{...} as OpenAI has it; "id", "object", "created" and "model" of its answers. */
+void srv_put_usage(srv_text *t, const writing *x);
+void srv_put_openai_head(srv_text *t, const srv_request *r, const char *id, const char *object);
+
+/* Space for `times` texts of each of `prompts` prompts of member `name`; a prompt of n tokens must be within the
+ * context of the model. */
+bool srv_new_items(srv_request *r, writing *x, const char *name, size_t prompts, int64_t times);
+bool srv_prompt_fits(srv_request *r, const char *name, int64_t n, const char *unit);
+
+/* Members `stream` and `stream_options` of OpenAI's routes. */
+bool srv_read_stream(srv_request *r, writing *x);
+
+#endif
