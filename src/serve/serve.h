@@ -15,6 +15,7 @@
  *     http/request.c       a request: its members, its answer, its errors
  *     http/workers.c       threads that read bodies and write answers
  *     api/api.def          every route; api/routes.c has their bodies
+ *     api/answers.def      the types of their answers, for openapi.json
  *     api/api_*.c          the answers of the routes
  *     abilities.c          the abilities of a model
  *     page/                the page for people, which the program contains; api/api_page.c

@@ -49,6 +49,7 @@ typedef struct srv_route {
     enum { SRV_PUBLIC, SRV_KEYED } access; /* SRV_KEYED: an API key is needed, if there are any              */
     enum { SRV_INLINE, SRV_WORKER } where; /* SRV_INLINE: answered by MHD's thread, also while models load   */
     srv_step *step;
+    const char *step_name;
     const srv_field *field; /* members of the body; NULL: there is no body                    */
     const char *what;       /* one sentence for openapi.json and the documentation            */
 } srv_route;

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "roformer/version.h"
-#include "serve/api/api.h"
+#include "serve/api/answers.h"
 
 /* ---- health ------------------------------------------------------------------------------------------------------ */
 
@@ -201,20 +201,35 @@ static void put_fields(srv_text *t, const srv_field *f)
                        f->what ? f->what : "");
 }
 
+/* A request to try; without its script, nothing happens. */
+static void put_try(srv_text *t, const srv_route *x)
+{
+    const srv_answer_row *row = srv_answer_of(x);
+    if (!row || (x->field && !row->example)) return;
+    srv_printf(t, "<div class=\"try\" data-method=\"%s\" data-path=\"%s\">", x->method, x->path);
+    if (strchr(x->path, '{')) srv_printf(t, "<input aria-label=\"path\" value=\"%s\">", x->path);
+    if (x->field)
+        srv_printf(t, "<textarea aria-label=\"body\" rows=\"2\" spellcheck=\"false\">%s</textarea>", row->example);
+    srv_puts(t, "<button type=\"button\">Send</button> <output></output></div>");
+}
+
 void srv_api_docs(srv_request *r)
 {
     srv_text *t = &r->out;
     srv_puts(t, "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>roformer serve</title>"
                 "<meta name=\"viewport\" content=\"width=device-width\"><link rel=\"stylesheet\" href=\"ui/page.css\">"
                 "<link rel=\"icon\" href=\"ui/icon.svg\" type=\"image/svg+xml\">"
+                "<script type=\"module\" src=\"ui/docs.js\"></script>"
                 "<main class=\"docs\"><h1>Routes of roformer serve</h1><p>The same as JSON: "
                 "<a href=\"openapi.json\">openapi.json</a>. For people: <a href=\"ui\">the page</a>.</p>");
     for (const srv_route *x = srv_routes; x->path; x++) {
         srv_printf(t, "<h2><code>%s %s</code></h2><p>%s</p>", x->method, x->path, x->what);
-        if (!x->field) continue;
-        srv_puts(t, "<ul>");
-        put_fields(t, x->field);
-        srv_puts(t, "</ul>");
+        if (x->field) {
+            srv_puts(t, "<ul>");
+            put_fields(t, x->field);
+            srv_puts(t, "</ul>");
+        }
+        put_try(t, x);
     }
     srv_puts(t, "</main></html>\n");
     srv_answer(r, 200, "text/html; charset=utf-8");

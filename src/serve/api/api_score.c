@@ -225,6 +225,7 @@ void srv_api_predict(srv_request *r)
 
 /* ---- scores for a query ------------------------------------------------------------------------------------------ */
 
+/* An object, as Cohere, Jina and vLLM have it; infinity has a string. */
 static void put_document(srv_request *r, const scores *x, int64_t row)
 {
     const json_t *document = json_array_get(x->documents, (size_t)row);

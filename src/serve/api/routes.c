@@ -355,7 +355,7 @@ static const srv_field srv_positions_fields[] = {
 
 const srv_route srv_routes[] = {
 #define SRV_ROUTE(method, path, dialect, access, where, step, field, what) \
-    {method, path, dialect, access, where, step, field, what},
+    {method, path, dialect, access, where, step, #step, field, what},
 #include "serve/api/api.def"
     {0},
 };

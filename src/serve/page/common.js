@@ -30,6 +30,9 @@ export function setKey(text) {
 }
 
 export const hasKey = () => key !== "";
+export function authorization() {
+  return key ? { Authorization: `Bearer ${key}` } : {};
+}
 
 export class Refused extends Error {
   constructor(status, message) {

@@ -211,5 +211,78 @@ def threads_are_few():
             expect(threads <= 2 * 2 + models + 5, models, threads)
 
 
+def differs(schema, value, types, path="answer"):
+    """Why a value does not have a schema of OpenAPI 3.0, or has members that it does not name; None: it has it."""
+    if "$ref" in schema:
+        return differs(types[schema["$ref"].rsplit("/", 1)[1]], value, types, path)
+    if "anyOf" in schema:
+        reasons = [differs(one, value, types, path) for one in schema["anyOf"]]
+        return None if None in reasons else "; ".join(reasons)
+    if not schema or (value is None and schema.get("nullable")):
+        return None
+    kinds = {"string": str, "number": (int, float), "integer": int, "boolean": bool, "object": dict, "array": list}
+    if not isinstance(value, kinds[schema["type"]]) or (isinstance(value, bool) and schema["type"] != "boolean"):
+        return f"{path}: expected {schema['type']}, got {value!r}"
+    if schema["type"] == "array":
+        return next((d for i, x in enumerate(value) if (d := differs(schema["items"], x, types, f"{path}[{i}]"))), None)
+    members = schema.get("properties")
+    if schema["type"] != "object" or members is None:
+        return None
+    missing = set(schema.get("required", [])) - set(value)
+    unknown = set(value) - set(members)
+    if missing or unknown:
+        return f"{path}: {sorted(missing)} are missing, {sorted(unknown)} are not described"
+    return next((d for k, x in value.items() if (d := differs(members[k], x, types, f"{path}.{k}"))), None)
+
+
+@test
+def answers_are_as_openapi_describes_them():
+    models = ("model", "causal", "pairs", "labels", "translate")
+    with Server(program, *[x for m in models for x in ("-m", m)], "--languages", "en:de", "--index", "lines") as s:
+        api = status(s.ask("GET", "/openapi.json"), 200).json()
+        types, ids, seen = api["components"]["schemas"], [], []
+        for path, methods in api["paths"].items():
+            for method, one in methods.items():
+                ids.append(one["operationId"])
+                expect(one["tags"] and one["tags"] != ["others"], path, "answers.def has no row for this route")
+                content = one["responses"]["200"].get("content", {})
+                schema = content.get("application/json", {}).get("schema")
+                for code, answer in one["responses"].items():
+                    expect(code == "200" or "application/json" in answer["content"], path, code)
+                if not schema or path in ("/openapi.json", "/api-doc/openapi.json", "/v1/chat/completions", "/v1/responses"):
+                    continue
+                path = path.replace("{model}", "model")
+                body = one.get("requestBody", {}).get("content", {}).get("application/json", {})
+                expect(method == "get" or body.get("example"), path, "answers.def has no example")
+                if path == "/languages":
+                    continue                                    # of the first model, which is not a translator
+                tried = [s.ask(method.upper(), path, body and {**body["example"], "model": m}) for m in models]
+                good = [a for a in tried if a.status == 200]
+                expect(good, path, tried)
+                for a in tried:
+                    of = schema if a.status == 200 else one["responses"][str(a.status)]["content"]["application/json"]["schema"]
+                    reason = differs(of, a.json(), types)
+                    expect(not reason, path, reason)
+                seen.append(path)
+        expect(len(set(ids)) == len(ids) and len(seen) > 24, len(ids), len(seen))
+        more = (("/v1/embeddings", {"input": "a", "encoding_format": "base64"}, "model"),
+                ("/v2/embed", {"texts": ["a"], "embedding_types": ["float", "base64"]}, "model"),
+                ("/rerank", {"query": "a", "documents": [{"text": "b"}], "return_documents": True}, "pairs"),
+                ("/rerank", {"query": "a", "texts": ["b"], "return_text": True}, "pairs"),
+                ("/predict", {"inputs": [["a"], ["b"]]}, "labels"), ("/fill_mask", {"inputs": ["a [MASK] [MASK]"]}, "model"),
+                ("/translate", {"q": ["one"], "source": "auto", "target": "de", "alignments": True}, "translate"),
+                ("/detect", {"q": ["one"]}, "translate"), ("/positions", {}, "model"))
+        for path, body, model in more:
+            schema = api["paths"][path]["post"]["responses"]["200"]["content"]["application/json"]["schema"]
+            reason = differs(schema, status(s.post(path, {**body, "model": model}), 200).json(), types)
+            expect(not reason, path, reason)
+        page = status(s.ask("GET", "/docs"), 200).body.decode()
+        expect(page.count('class="try"') > 40 and "ui/docs.js" in page, "requests to try")
+    with Server(program, "-m", "translate", "--languages", "en:de") as s:
+        reason = differs(api["paths"]["/languages"]["get"]["responses"]["200"]["content"]["application/json"]["schema"],
+                         status(s.ask("GET", "/languages"), 200).json(), types)
+        expect(not reason, "/languages", reason)
+
+
 if __name__ == "__main__":
     main()
