@@ -9,6 +9,9 @@ for kind in (cohere.Client, cohere.ClientV2):
     assert sorted(r.index for r in got.results) == list(range(len(TEXTS)))
     assert scores == sorted(scores, reverse=True) and all(0 <= s <= 1 for s in scores)
     assert len(client.rerank(model="rank", query="the river", documents=TEXTS, top_n=2).results) == 2
+    if kind is cohere.Client:
+        chunks = client.rerank(model="rank", query="the river", documents=TEXTS, max_chunks_per_doc=10).results
+        assert [r.relevance_score for r in chunks] == scores
     fails(cohere.NotFoundError, client.rerank, model="other", query="a", documents=["b"])
     assert len(client.rerank(model="rank", query="the river", documents=TEXTS[:1] * 1000).results) == 1000
     client = kind(api_key="none", base_url=WORDS)

@@ -1,7 +1,8 @@
 #!/bin/sh
-# run.sh PROGRAM [CLIENT...] — programs that others have written use `roformer serve`: each client of tools/clients/client_*.py in
-# a virtual environment of its own with the packages of today, schemathesis on /openapi.json, promtool on /metrics, and
-# curl.  Writes what ran, with its version.  Environments stay in ${CLIENTS:-build/clients} for the next time.
+# run.sh PROGRAM [all|CLIENT...] — programs that others have written use `roformer serve`: each client of
+# tools/clients/client_*.py in a virtual environment of its own with the packages of tools/clients/requirements,
+# schemathesis on /openapi.json, promtool on /metrics, and curl.  Writes what ran, with its version.  Without names, the
+# slow ones do not run.  Environments stay in ${CLIENTS:-build/clients} for the next time.
 set -eu
 cd "$(dirname "$0")/../.."
 program=$(realpath "$1")
@@ -70,41 +71,23 @@ report() {              # NAME VERSIONS STATUS
     printf '%-20s %-7s %s\n' "$1" "$result" "$2"
 }
 
-# environment NAME PACKAGE...: in $kept/NAME
+# environment NAME: in $kept/NAME, with what requirements/NAME.txt says
 environment() {
-    name=$1
-    shift
-    [ ! -f "$kept/$name/whole" ] || return 0
-    rm -rf "${kept:?}/$name"
-    "$python" -m venv "$kept/$name"
-    "$kept/$name/bin/pip" install -q --disable-pip-version-check "$@" > "$work/log" 2>&1 || { tail -20 "$work/log" >&2; return 1; }
-    touch "$kept/$name/whole"
+    wanted=tools/clients/requirements/$1.txt
+    ! cmp -s "$wanted" "$kept/$1/whole" || return 0
+    rm -rf "${kept:?}/$1"
+    "$python" -m venv "$kept/$1"
+    "$kept/$1/bin/pip" install -q --disable-pip-version-check -r "$wanted" > "$work/log" 2>&1 || { tail -20 "$work/log" >&2; return 1; }
+    cp "$wanted" "$kept/$1/whole"
 }
 
-versions() {            # NAME PACKAGE...
-    name=$1
-    shift
-    "$kept/$name/bin/python" -c 'import sys
-from importlib.metadata import version
-print(", ".join(f"{p} {version(p)}" for p in sys.argv[1:]))' "$@"
-}
+versions() { sed 's/==/ /' "tools/clients/requirements/$1.txt" | paste -s -d , - | sed 's/,/, /g'; }
 
-in_python() {           # NAME PACKAGE...
-    name=$1
-    shift
-    environment "$name" "$@"
+in_python() {           # NAME
+    environment "$1"
     code=0
-    PYTHONPATH=tools/clients "$kept/$name/bin/python" -B "tools/clients/client_$name.py" > "$work/log" 2>&1 || { code=1; tail -15 "$work/log" >&2; }
-    report "$name" "$(versions "$name" "$@")" $code
-}
-
-openai() { in_python openai openai numpy; }
-huggingface_hub() { in_python huggingface_hub huggingface_hub numpy; }
-langchain() { in_python langchain langchain-openai langchain-huggingface numpy; }
-cohere() { in_python cohere cohere; }
-libretranslatepy() { in_python libretranslatepy libretranslatepy; }
-llama_index() {
-    in_python llama_index llama-index-embeddings-openai-like llama-index-embeddings-text-embeddings-inference llama-index-postprocessor-tei-rerank
+    PYTHONPATH=tools/clients "$kept/$1/bin/python" -B "tools/clients/client_$1.py" > "$work/log" 2>&1 || { code=1; tail -15 "$work/log" >&2; }
+    report "$1" "$(versions "$1")" $code
 }
 
 curl() {
@@ -121,14 +104,14 @@ curl() {
 
 # Requests that schemathesis makes from the description of every route, valid and invalid ones.
 schemathesis() {
-    environment schemathesis schemathesis
+    environment schemathesis
     code=0
-    for url in "$WORDS" "$MASKS" "$CAUSAL" "$RANK" "$TRANSLATE"; do
-        (cd "$work" && "$kept/schemathesis/bin/schemathesis" run "$url/openapi.json" --max-examples 10 --seed 1 --generation-database none \
-            --checks not_a_server_error,status_code_conformance,content_type_conformance,unsupported_method \
+    for url in "$WORDS" "$MASKS" "$CAUSAL" "$RANK" "$LABELS" "$TRANSLATE"; do
+        (cd "$work" && "$kept/schemathesis/bin/schemathesis" run "$url/openapi.json" --max-examples $examples --seed 1 --generation-database none \
+            --checks not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance,unsupported_method \
             > log 2>&1) || { code=1; tail -40 "$work/log" >&2; }
     done
-    report schemathesis "$(versions schemathesis schemathesis)" $code
+    report schemathesis "$(versions schemathesis)" $code
 }
 
 # Debian's package, without installing its daemon.  Names of text-embeddings-inference are not as promtool would have them.
@@ -142,6 +125,14 @@ promtool() {
     report promtool "$("$kept/prometheus/usr/bin/promtool" --version 2>&1 | sed -n '1s/ (.*//p')" $code
 }
 
-[ $# -gt 0 ] || set -- curl promtool openai huggingface_hub langchain cohere libretranslatepy llama_index schemathesis
-for client; do $client; done
+usual="curl promtool openai huggingface_hub langchain cohere libretranslatepy llama_index openapi schemathesis"
+examples=10
+[ $# -gt 0 ] || set -- $usual
+[ "$1" != all ] || { set -- $usual litellm haystack; examples=50; }
+for client; do
+    case $client in
+        curl | promtool | schemathesis) $client ;;
+        *) in_python "$client" ;;
+    esac
+done
 [ "$failures" -eq 0 ] || { echo "clients: $failures failed" >&2; exit 1; }
