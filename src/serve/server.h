@@ -340,6 +340,7 @@ struct srv_server {
     atomic_bool draining, closing;
     atomic_llong permits; /* inputs that are waiting or computed                                        */
     atomic_llong memory;  /* bytes of bodies and of answers that have not been read                     */
+    atomic_llong released; /* bytes of them that were freed since malloc_trim                           */
     atomic_llong active;  /* requests for workers that were accepted and have not ended                 */
     atomic_llong unreadable; /* requests that libmicrohttpd refused by itself                             */
     atomic_llong serial;  /* of request ids and samples                                                 */

@@ -5,6 +5,9 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #include "serve/server.h"
 
@@ -97,6 +100,20 @@ static void make_place(srv_connections *all, int64_t most, double silent)
                 end_late(all, c);
 }
 
+/* glibc keeps what has been freed for the arena that it came from, and bodies have arenas of several threads: without
+ * this, memory grows to several times --max-memory. */
+static void give_back(srv_server *s)
+{
+#ifdef __GLIBC__
+    enum { ENOUGH = 32 << 20 };
+    if (atomic_load(&s->released) < ENOUGH) return;
+    atomic_store(&s->released, 0);
+    malloc_trim(0);
+#else
+    (void)s;
+#endif
+}
+
 static void *watch(void *user)
 {
     srv_server *s = user;
@@ -109,6 +126,7 @@ static void *watch(void *user)
         for (srv_connection *c = all->first; c; c = c->next) check_connection(all, c, now);
         make_place(all, s->o.limits.max_connections, now - 1);
         pthread_mutex_unlock(&all->lock);
+        if (tick == TICKS) give_back(s);
     }
     return NULL;
 }

@@ -35,6 +35,7 @@ void srv_request_release(srv_request *r)
     srv_let_go(r);
     free(r->pieces.own);
     atomic_fetch_sub(&r->s->memory, r->charged);
+    atomic_fetch_add(&r->s->released, r->charged);
     if (r->free_own) r->free_own(r->own);
     if (r->model) srv_model_release(r->model);
     srv_stream_free(r->stream);
@@ -197,6 +198,7 @@ bool srv_charge(srv_request *r, int64_t bytes)
     const int64_t all = r->s->o.limits.max_memory, most = bytes > SRV_LARGE ? all / 2 : all, more = bytes - r->charged;
     const int64_t used = atomic_fetch_add(&r->s->memory, more) + more;
     r->charged = bytes;
+    if (more < 0) atomic_fetch_sub(&r->s->released, more);
     if (more <= 0 || used <= most) return true;
     atomic_fetch_sub(&r->s->memory, more);
     r->charged -= more;

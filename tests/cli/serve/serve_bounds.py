@@ -4,7 +4,7 @@ import sys
 import threading
 import time
 
-from serve_client import Server, embed, expect, long_text, main, same_as_before, status, test
+from serve_client import SANITIZED, Server, embed, expect, long_text, main, same_as_before, status, test
 
 program = sys.argv[1]
 
@@ -162,6 +162,23 @@ def bodies_have_a_budget():
         s.wait_for(lambda: s.post("/embed", large).status == 200, "the memory is free again")
         a = status(s.post("/embed", b'{"inputs":[' + b"0," * 100000 + b"0]}"), 413).json()
         expect("got about 5" in a["error"], a)
+        same_as_before(s, before)
+
+
+@test
+def memory_of_large_bodies_is_given_back():
+    with Server(program, "-m", "model") as s:
+        before, memory = embed(s), s.resident()
+        for _ in range(6):
+            clients = [s.connect() for _ in range(60)]
+            for i, c in enumerate(clients):               # bodies of different sizes, some of which end together
+                c.send(b"POST /embed HTTP/1.1\r\nHost: a\r\nContent-Length: 2000000\r\n\r\n" + b" " * (300000 + 27000 * i))
+                c.send(b" " * 1000)
+                if i % 3:
+                    same_as_before(s, before)
+            for c in clients:
+                c.close()
+        s.wait_for(lambda: s.resident() < memory + (40 << 20) or SANITIZED, "the memory is given back")
         same_as_before(s, before)
 
 
