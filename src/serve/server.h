@@ -227,6 +227,10 @@ rf_status srv_thread(pthread_t *out, void *(*body)(void *), void *user, rf_error
 /* Why it is doubtful where the request ends, or NULL. */
 const char *srv_framing_fault(srv_request *r, const char *method, const char *version);
 
+/* Whether it also knows what this version of libmicrohttpd leaves out of headers; other versions are asked to be strict
+ * themselves. */
+bool srv_framing_followed(void);
+
 /* ---- connections.c ----------------------------------------------------------------------------------------------- */
 
 struct srv_connection {

@@ -2,14 +2,14 @@
 #include "cli/shell/commands.h"
 
 const cli_command *const cli_commands[] = {
-#define CLI_COMMAND(heading, name) &cmd_##name,
+#define CLI_COMMAND(name, heading) &cmd_##name,
 #include "cli/shell/commands.def"
 #undef CLI_COMMAND
     NULL,
 };
 
 const char *const cli_headings[] = {
-#define CLI_COMMAND(heading, name) heading,
+#define CLI_COMMAND(name, heading) heading,
 #include "cli/shell/commands.def"
 #undef CLI_COMMAND
 };

@@ -5,7 +5,7 @@
 #include "cli/options/options.h"
 #include "roformer/kernel/gemm.h"
 
-#define CLI_COMMAND(heading, name) extern const cli_command cmd_##name;
+#define CLI_COMMAND(name, heading) extern const cli_command cmd_##name;
 #include "cli/shell/commands.def"
 #undef CLI_COMMAND
 

@@ -1,5 +1,5 @@
-/* framing.c — requests that libmicrohttpd accepts but that a proxy in front of it may read differently, so that a part of
- * a body could become a request (smuggling). */
+/* framing.c — requests that libmicrohttpd accepts but that a proxy in front of it may read differently, so that a part
+ * of a body could become a request (smuggling). */
 #include <ctype.h>
 #include <microhttpd.h>
 #include <strings.h>
@@ -22,13 +22,15 @@ static bool is_token(const char *name)
     return *name;
 }
 
-/* libmicrohttpd (0.9) parses a header where it lies: it writes 0 over the end of a line and gives pointers to names and
- * values. What it does not tell is seen between them: more than a line end if a value contains a NUL or a line has been
- * skipped; another place if a line is continued (which is obsolete: RFC 9112, 5.2; 0.9.75 appends it to the name of its
- * header). Proxies may read all of these otherwise, and also lines that end in different ways. */
+/* libmicrohttpd 0.9.75 parses a header in its buffer: it writes 0 over the end of a line and gives pointers to names
+ * and values. What it does not tell is seen between them: more than a line end if a value contains a NUL or a line has
+ * been skipped; another place if a line is continued (which is obsolete: RFC 9112, 5.2; it is appended to the name of
+ * its header). Proxies may read all of these otherwise, and also lines that end in different ways. */
+bool srv_framing_followed(void) { return !strcmp(MHD_get_version(), "0.9.75"); }
+
 static void follow(framing *f, const char *next)
 {
-    if (*MHD_get_version() != '0') return;
+    if (!srv_framing_followed()) return;
     const uintptr_t gap = (uintptr_t)next - (uintptr_t)f->end;
     if (!f->line_end && (gap == 1 || gap == 2)) f->line_end = gap;
     f->odd += gap != f->line_end;
@@ -57,10 +59,11 @@ const char *srv_framing_fault(srv_request *r, const char *method, const char *ve
         follow(&f, method + info->header_size - f.line_end); /* the empty line */
     if (f.lengths > 1 || f.codings > 1 || (f.lengths && f.codings))
         return "header: expected one Content-Length or Transfer-Encoding, got several";
-    if (coding && strcasecmp(coding, "chunked")) return "header: expected Transfer-Encoding: chunked, got another coding";
+    if (coding && strcasecmp(coding, "chunked"))
+        return "header: expected Transfer-Encoding: chunked, got another coding";
     if (f.odd)
-        return "header: expected lines `Name: value`, got a name with a space or another odd character, a value with NUL "
-               "or a line end, or a continued line";
+        return "header: expected lines `Name: value`, got a name with a space or another odd character, a value with "
+               "NUL or a line end, or a continued line";
     if (f.hosts > 1 || (!f.hosts && !strcmp(version, MHD_HTTP_VERSION_1_1))) return "header: expected one Host";
     return NULL;
 }

@@ -535,7 +535,8 @@ rf_status srv_http_start(srv_server *s, rf_error *why)
                          MHD_OPTION_URI_LOG_CALLBACK, on_path, s, MHD_OPTION_NOTIFY_CONNECTION, on_connection, s,
                          MHD_OPTION_CONNECTION_LIMIT, (unsigned)(l->max_connections + 64),
                          MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)(l->max_header_bytes + l->max_uri_bytes + 8192),
-                         MHD_OPTION_CONNECTION_TIMEOUT, 0U, MHD_OPTION_STRICT_FOR_CLIENT, 0, MHD_OPTION_END);
+                         MHD_OPTION_CONNECTION_TIMEOUT, 0U, MHD_OPTION_STRICT_FOR_CLIENT, !srv_framing_followed(),
+                         MHD_OPTION_END);
     if (s->daemon) return RF_OK;
     return rf_fail(why, RF_EIO, "server: expected libmicrohttpd to start, got: %s", strerror(errno));
 }

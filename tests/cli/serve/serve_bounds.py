@@ -17,6 +17,8 @@ HEAVY = {
     "/embed": ("slow", {"inputs": TEXTS}),
     "/v1/embeddings": ("slow", {"input": TEXTS * 40}),
     "/embeddings": ("slow", {"input": TEXTS * 40}),
+    "/invocations": ("slow", {"inputs": TEXTS}),
+    "/vertex": ("slow", {"instances": [{"inputs": t} for t in TEXTS]}),
     "/embed_all": ("slow", {"inputs": TEXTS[:4]}),
     "/embed_sparse": ("slow", {"inputs": TEXTS}),
     "/similarity": ("slow", {"inputs": {"source_sentence": "a", "sentences": TEXTS}}),
