@@ -31,6 +31,7 @@ extern "C" {
 #define RF_RETURN_SEQUENCES_MOST 4096
 #define RF_BATCH_SIZE_MOST 4096
 #define RF_LENGTH_PENALTY_MOST 100
+#define RF_TOP_LOGPROBS_MOST 128
 
 /* When a beam search with num_beams finished texts stops. RF_STOP_HEURISTIC: when no beam can score better at its
  * current length. RF_STOP_EARLY: immediately. RF_STOP_NEVER: when no beam can score better at its best possible length.
@@ -40,6 +41,23 @@ typedef enum rf_stop_search { RF_STOP_HEURISTIC, RF_STOP_EARLY, RF_STOP_NEVER } 
 /* The divisor of a text's log-probability in beam search: n^a (fairseq, transformers), or ((5 + n) / 6)^a (GNMT, Wu et
  * al. 2016). a is length_penalty; n is the number of tokens, including the one that ends the text. */
 typedef enum rf_length_norm { RF_LENGTH_POWER, RF_LENGTH_GNMT } rf_length_norm;
+
+/* A token that the model could have chosen. */
+typedef struct rf_token_logprob { int32_t id; double logprob; } rf_token_logprob;
+
+typedef struct rf_generated {
+    int32_t id;
+    int64_t index;              /* 0, 1, ... */
+    double logprob;             /* log softmax(logits)[id] of the model, before temperature and other processing */
+    int stops;                  /* 1: the token is one of options->stop */
+    int64_t text;               /* prompt i, sample j: i num_return_sequences + j */
+    const rf_token_logprob *top;    /* [tops] the most likely tokens of the model, most likely first: top_logprobs of
+                                   them; until the function returns that receives this */
+    int64_t tops;
+} rf_generated;
+
+/* Called immediately after every new token. A return value other than 0 ends the text. */
+typedef int rf_generate_sink(void *user, const rf_generated *token);
 
 typedef struct rf_generate_options {
     size_t size;                /* of this struct, set by rf_generate_defaults */
@@ -79,6 +97,10 @@ typedef struct rf_generate_options {
     int64_t min_new_tokens;     /* tokens in `stop` are not chosen before so many new tokens; 0: no limit */
     int64_t min_length;         /* without min_new_tokens, the same with the tokens of the prompt; translations: with
                                    the decoder's first token */
+    int64_t top_logprobs;       /* number of tokens in rf_generated.top; without effect on beam search */
+    rf_generate_sink *token;    /* rf_generate, rf_generate_texts: called with `token_user` and every new token, before
+                                   the text that it adds; or NULL */
+    void *token_user;
 } rf_generate_options;
 
 /* The defaults: greedy, one beam, length_penalty 1, 64 new tokens, temperature 1, top_k 0, top_p 1, min_p 0, typical_p
@@ -96,17 +118,6 @@ void rf_generate_model_init(const rf_model *m, rf_generate_options *o, size_t si
 /* Checks whether the settings of the folder can be honored. RF_EUNSUPPORTED, RF_EDATA: a key is not supported or has an
  * invalid value; the caller can still generate with options of its own. */
 rf_status rf_generate_model_check(const rf_model *m, rf_error *why);
-
-typedef struct rf_generated {
-    int32_t id;
-    int64_t index;              /* 0, 1, ... */
-    double logprob;             /* log softmax(logits)[id] of the model, before temperature and other processing */
-    int stops;                  /* 1: the token is one of options->stop */
-    int64_t text;               /* prompt i, sample j: i num_return_sequences + j */
-} rf_generated;
-
-/* Called immediately after every new token. A return value other than 0 ends the text. */
-typedef int rf_generate_sink(void *user, const rf_generated *token);
 
 typedef enum rf_generate_end {
     RF_GENERATE_LENGTH,

@@ -28,6 +28,7 @@ void rf__writing_free(rf__writer *w, rf__writing *t)
     rf__free(w->ctx, t->id);
     rf__free(w->ctx, t->logprob);
     rf__free(w->ctx, t->flag);
+    rf__free(w->ctx, t->top);
     rf__free(w->ctx, t);
 }
 
@@ -36,7 +37,8 @@ bool rf__writing_space(const rf__writer *w, rf__writing *t)
     t->id = rf__calloc(w->ctx, (size_t)(t->prompt + t->most), sizeof *t->id);
     t->logprob = rf__calloc(w->ctx, (size_t)t->most + 1, sizeof *t->logprob);
     t->flag = rf__calloc(w->ctx, (size_t)w->V, 1);
-    return t->id && t->logprob && t->flag;
+    t->top = rf__calloc(w->ctx, (size_t)w->o->top_logprobs + 1, sizeof *t->top);
+    return t->id && t->logprob && t->flag && t->top;
 }
 
 static void report_text(const rf__writer *w, const rf__writing *t, rf_generate_end end)
@@ -326,12 +328,6 @@ static double chance(const rf__writing *t, int64_t index)
     return (double)((uint64_t)word[0] << 21 | word[1] >> 11) * 0x1p-53;
 }
 
-double rf__log_sum(const rfk_table *k, const float *logits, int64_t V)
-{
-    const float most = k->largest(logits, V);
-    return (double)most + log(k->sum_exp(logits, most, V));
-}
-
 static void choose(void *arg, int64_t i, int worker)
 {
     const rf__writer *w = arg;
@@ -346,7 +342,10 @@ static void choose(void *arg, int64_t i, int worker)
     else if (!t->search) t->next.id = rf__draw(w->o, t->logits, w->V, t->flag, chance(t, index), c);
     rf__mark_excluded(w->o, t->id, t->n, index, w->V, t->flag, false);
     if (t->next.id < 0) return;
-    t->next.logprob = (double)t->logits[t->next.id] - rf__log_sum(w->ctx->k, t->logits, w->V);
+    const double log_sum = rf__log_sum(w->ctx->k, t->logits, w->V);
+    t->next.logprob = (double)t->logits[t->next.id] - log_sum;
+    t->next.top = t->top;
+    t->next.tops = rf__top_logprobs(t->logits, w->V, log_sum, w->o->top_logprobs, t->top);
     t->next.stops = rf__stops(w->o, t->next.id);
 }
 

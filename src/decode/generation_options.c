@@ -47,6 +47,7 @@ rf_status rf__generate_check(const rf_generate_options *o, rf_error *why)
         {"max_length", (double)o->max_length, 0, RF_NEW_TOKENS_MOST},
         {"min_new_tokens", (double)o->min_new_tokens, 0, RF_NEW_TOKENS_MOST},
         {"min_length", (double)o->min_length, 0, RF_NEW_TOKENS_MOST},
+        {"top_logprobs", (double)o->top_logprobs, 0, RF_TOP_LOGPROBS_MOST},
     };
     for (size_t i = 0; i < RF_COUNT(limits); i++)
         if (!(limits[i].value >= limits[i].least && limits[i].value <= limits[i].most))

@@ -5,6 +5,8 @@
  *
  * as transformers computes the perplexity of models of fixed length.  Except in the first window, every token has at
  * least window - stride tokens before it. */
+#include <math.h>
+
 #include "model/positions.h"
 #include "decode/writer.h"
 #include "roformer/generate.h"
@@ -20,6 +22,26 @@ static void one_row(void *arg, int64_t i, int worker)
     const float *logits = r->logits + i * r->V;
     (void)worker;
     r->out[i] = (double)logits[r->id[i]] - rf__log_sum(r->k, logits, r->V);
+}
+
+double rf__log_sum(const rfk_table *k, const float *logits, int64_t V)
+{
+    const float most = k->largest(logits, V);
+    return (double)most + log(k->sum_exp(logits, most, V));
+}
+
+int64_t rf__top_logprobs(const float *logits, int64_t V, double log_sum, int64_t most, rf_token_logprob *top)
+{
+    int64_t n = 0;
+    for (int32_t id = 0; id < V && most; id++) {
+        const double x = (double)logits[id];
+        if (n == most && !(x > top[n - 1].logprob)) continue;
+        int64_t at = n < most ? n++ : n - 1;
+        for (; at && x > top[at - 1].logprob; at--) top[at] = top[at - 1];
+        top[at] = (rf_token_logprob){id, x};
+    }
+    for (int64_t i = 0; i < n; i++) top[i].logprob -= log_sum;
+    return n;
 }
 
 void rf__logprobs_of(const rf_ctx *ctx, const float *logits, const int32_t id[], int64_t n, int64_t V, double out[])

@@ -37,6 +37,7 @@ typedef struct rf__writing {
     rf_generated next;                  /* and the chosen token; id -1: no token is allowed                           */
     struct rf__beam_search *search;     /* the search whose beam it is, or NULL                                       */
     double *logprob;                    /* [most] of its tokens                                                       */
+    rf_token_logprob *top;              /* [top_logprobs] of the next one                                             */
     rf__candidate *best;           /* [rf__beam_search_width] its possible continuations with their log-probabilities */
     int64_t bests;                      /* number of those; 0: not known yet                                          */
 } rf__writing;
@@ -105,6 +106,9 @@ double rf__log_sum(const rfk_table *k, const float *logits, int64_t V);
 
 /* out[i] = log softmax(row i of the logits)[id[i]] of n rows. */
 void rf__logprobs_of(const rf_ctx *ctx, const float *logits, const int32_t id[], int64_t n, int64_t V, double out[]);
+
+/* The `most` most likely tokens; of equal ones the smallest id is first. Returns their number. */
+int64_t rf__top_logprobs(const float *logits, int64_t V, double log_sum, int64_t most, rf_token_logprob *top);
 
 /* Maximum number of tokens of prompts, or of sources, in a step. */
 enum { RF__STEP_TOKENS = 2048 };

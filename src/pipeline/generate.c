@@ -154,6 +154,7 @@ static int take(void *user, const rf_generated *token)
     writer *w = user;
     writing *x = &w->of[token->text];
     if (!begin(w, token->text)) return 1;
+    if (w->o->token && w->o->token(w->o->token_user, token)) return 1;
     if (token->stops) return 0;
     x->logprob[token->index] = token->logprob;
     x->id[x->n++] = token->id;

@@ -483,6 +483,47 @@ static void without_a_cache(void **state)
     }
 }
 
+/* The most likely tokens of each new one: all of them, or the first few. */
+struct likely { int n; int64_t most; rf_token_logprob all[3][61]; };
+
+static int take_likely(void *user, const rf_generated *token)
+{
+    struct likely *x = user;
+    double sum = 0;
+    int chosen = 0;
+    assert_int_equal(token->tops, x->most);
+    for (int64_t i = 0; i < token->tops; i++) {
+        const rf_token_logprob *y = &token->top[i];
+        if (i) assert_true(y[-1].logprob > y->logprob || (y[-1].logprob == y->logprob && y[-1].id < y->id));
+        chosen += y->id == token->id && y->logprob == token->logprob;
+        sum += exp(y->logprob);
+        if (x->most == 61) x->all[x->n][i] = *y;
+        else assert_memory_equal(y, &x->all[x->n][i], sizeof *y);
+    }
+    if (x->most == 61) t_near(sum, 1, 1e-6);    /* of 61 terms, each with the rounding of double */
+    if (x->most) assert_int_equal(chosen, 1);
+    x->n++;
+    return 0;
+}
+
+static void the_most_likely_tokens(void **state)
+{
+    (void)state;
+    struct work w = begin("", 1);
+    static struct likely x;
+    rf_generate_options o;
+    rf_error why;
+    rf_generate_defaults(&o);
+    o.max_new_tokens = 3;
+    for (int i = 0; i < 3; i++) {
+        o.top_logprobs = x.most = (int64_t[]){61, 5, 0}[i];
+        x.n = 0;
+        if (rf_session_generate(w.session, prompt, 3, &o, take_likely, &x, NULL, &why)) fail_msg("%s", why.text);
+        assert_int_equal(x.n, 3);
+    }
+    end_work(&w);
+}
+
 static void refusals(void **state)
 {
     (void)state;
@@ -501,6 +542,10 @@ static void refusals(void **state)
          {SIZED, .max_new_tokens = 1, .temperature = 1, .top_k = -2, .top_p = 1, .repetition_penalty = 1}},
         {"top_p: expected", {SIZED, .max_new_tokens = 1, .temperature = 1, .top_p = 0, .repetition_penalty = 1}},
         {"got 1.5", {SIZED, .max_new_tokens = 1, .temperature = 1, .top_p = 1.5, .repetition_penalty = 1}},
+        {"top_logprobs: expected 0 to 128, got 129",
+         {SIZED, .max_new_tokens = 1, .temperature = 1, .top_p = 1, .repetition_penalty = 1, .typical_p = 1,
+          .num_return_sequences = 1, .batch_size = 1, .num_beams = 1, .length_penalty = 1, .forced_bos = -1,
+          .forced_eos = -1, .top_logprobs = 129}},
         {"repetition_penalty: expected",
          {SIZED, .max_new_tokens = 1, .temperature = 1, .top_p = 1, .repetition_penalty = 0}},
     };
@@ -528,7 +573,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(agrees_with_transformers), cmocka_unit_test(the_likeliest), cmocka_unit_test(extremes),
         cmocka_unit_test(seeds),
-        cmocka_unit_test(draws_are_those_of_all_in_order),
+        cmocka_unit_test(draws_are_those_of_all_in_order), cmocka_unit_test(the_most_likely_tokens),
         cmocka_unit_test(occurrences), cmocka_unit_test(draws_have_their_shares),
         cmocka_unit_test(ends),                     cmocka_unit_test(without_a_cache), cmocka_unit_test(refusals),
     };

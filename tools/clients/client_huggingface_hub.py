@@ -2,7 +2,7 @@
 import math
 
 from huggingface_hub import InferenceClient
-from lib import ANSWERS, CAUSAL, LABELS, MASKS, NLI, TAGS, TEXTS, TRANSLATE, VECTORS, WORDS, close, cosine
+from lib import ANSWERS, CAUSAL, CHAT, LABELS, MASKS, MESSAGES, NLI, TAGS, TEXTS, TRANSLATE, VECTORS, WORDS, close, cosine
 
 client = InferenceClient(WORDS)
 for text, vector in zip(TEXTS, VECTORS):
@@ -46,5 +46,21 @@ assert len(best) == 3 and best[0].score >= best[1].score >= best[2].score and le
 
 text = InferenceClient(CAUSAL).text_generation("the", max_new_tokens=8, do_sample=False)
 assert isinstance(text, str) and text
+client = InferenceClient(CAUSAL)
+options = {"max_new_tokens": 8, "do_sample": False, "return_full_text": False}
+told = client.text_generation("the", details=True, **options)
+text = client.text_generation("the", **options)
+assert told.generated_text == text == "".join(t.text for t in told.details.tokens if not t.special)
+assert told.details.finish_reason == ("eos_token" if told.details.tokens[-1].special else "length")
+assert "".join(client.text_generation("the", stream=True, **options)) == text
+events = list(client.text_generation("the", stream=True, details=True, **options))
+assert events[-1].generated_text == text and events[-1].details.generated_tokens == told.details.generated_tokens and events[0].details is None
+
+client = InferenceClient(CHAT)
+options = {"max_tokens": 8, "temperature": 0}
+whole = client.chat_completion(MESSAGES, **options, logprobs=True, top_logprobs=2).choices[0]
+assert whole.message.role == "assistant" and len(whole.logprobs.content) == 8
+parts = client.chat_completion(MESSAGES, **options, stream=True)
+assert "".join(p.choices[0].delta.content or "" for p in parts) == whole.message.content
 assert InferenceClient(TRANSLATE).translation("one two three").translation_text == "four three two"
 assert InferenceClient(TRANSLATE).translation("one two three", src_lang="en", tgt_lang="de").translation_text == "four three two"

@@ -1,6 +1,6 @@
-"""litellm: embeddings and ranks under the names of several providers, completions."""
+"""litellm: embeddings and ranks under the names of several providers, completions, chats."""
 import litellm
-from lib import CAUSAL, RANK, TEXTS, VECTORS, WORDS, close
+from lib import CAUSAL, CHAT, MESSAGES, RANK, TEXTS, VECTORS, WORDS, close
 
 for name, base in (("openai/words", WORDS + "/v1"), ("hosted_vllm/words", WORDS + "/v1"), ("infinity/words", WORDS)):
     got = litellm.embedding(model=name, input=TEXTS, api_base=base, api_key="none", encoding_format="float")
@@ -18,3 +18,9 @@ for name, base in (("cohere/rank", RANK), ("jina_ai/rank", RANK + "/v1/rerank"),
 options = {"model": "text-completion-openai/causal", "prompt": "the", "max_tokens": 8, "temperature": 0, "api_base": CAUSAL + "/v1", "api_key": "none"}
 whole = litellm.text_completion(**options).choices[0].text
 assert whole and "".join(e.choices[0].text or "" for e in litellm.text_completion(**options, stream=True)) == whole
+
+options = {"model": "openai/chat", "messages": MESSAGES, "max_tokens": 8, "temperature": 0, "api_base": CHAT + "/v1", "api_key": "none"}
+whole = litellm.completion(**options)
+assert whole.choices[0].message.role == "assistant" and whole.usage.completion_tokens == 8
+parts = "".join(p.choices[0].delta.content or "" for p in litellm.completion(**options, stream=True))
+assert parts == whole.choices[0].message.content

@@ -3,9 +3,11 @@ import json
 import math
 import os
 
-WORDS, MASKS, RANK, LABELS, CAUSAL, TRANSLATE, NLI, TAGS, ANSWERS = (os.environ[name] for name in (
-    "WORDS", "MASKS", "RANK", "LABELS", "CAUSAL", "TRANSLATE", "NLI", "TAGS", "ANSWERS"))
+WORDS, MASKS, RANK, LABELS, CAUSAL, CHAT, TRANSLATE, NLI, TAGS, ANSWERS = (os.environ[name] for name in (
+    "WORDS", "MASKS", "RANK", "LABELS", "CAUSAL", "CHAT", "TRANSLATE", "NLI", "TAGS", "ANSWERS"))
 TEXTS = ["the old river of paris", "a red house", "was the city in france?", "unseen words"]
+
+MESSAGES = [{"role": "system", "content": "Be brief"}, {"role": "user", "content": "hello"}]
 
 with open(os.environ["VECTORS"], encoding="ascii") as f:
     VECTORS = [json.loads(line) for line in f]          # of TEXTS, of length 1

@@ -26,7 +26,7 @@ failures=0
 
 . tests/cli/serve/serve_models
 make_model=$(dirname "$program")/tests/make_model golden=$PWD/tests/golden
-(cd "$work" && serve_models "$make_model" "$golden" && mv model masks && mv pairs rank)
+(cd "$work" && serve_models "$make_model" "$golden" && chat_model "$golden" && mv model masks && mv pairs rank)
 printf 'text\tpair\nthe old city\tthe city is old\na red house\tthe house is red\n' > "$work/pairs.tsv"
 "$program" finetune -q --task embed --train "$work/pairs.tsv" --batch_size 2 --dropout 0 --model "$work/masks" --pooling mean \
     --normalize --max_length 60 --max_steps 1 -o "$work/words"
@@ -49,6 +49,7 @@ serve() {
 serve words && export WORDS=$address
 serve masks && export MASKS=$address
 serve causal && export CAUSAL=$address
+serve chat --any-model && export CHAT=$address
 serve rank && export RANK=$address
 serve labels && export LABELS=$address
 for kind in token=tags span=answers sequence=nli; do
@@ -106,7 +107,7 @@ curl() {
 schemathesis() {
     environment schemathesis
     code=0
-    for url in "$WORDS" "$MASKS" "$CAUSAL" "$RANK" "$LABELS" "$TRANSLATE"; do
+    for url in "$WORDS" "$MASKS" "$CAUSAL" "$CHAT" "$RANK" "$LABELS" "$TRANSLATE"; do
         (cd "$work" && "$kept/schemathesis/bin/schemathesis" run "$url/openapi.json" --max-examples $examples --seed 1 --generation-database none \
             --checks not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance,unsupported_method \
             > log 2>&1) || { code=1; tail -40 "$work/log" >&2; }

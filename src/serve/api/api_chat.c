@@ -18,13 +18,16 @@ static void put_content(srv_text *t, const char *text, size_t size)
 }
 
 /* The first event names the role. */
-static void put_piece(srv_text *t, const writing *x, const item *y, const char *text, size_t size, const char *reason)
+static void put_piece(srv_text *t, const writing *x, item *y, const char *text, size_t size, const char *reason)
 {
     srv_put_openai_head(t, x->call.r, "chatcmpl", "chat.completion.chunk");
     srv_printf(t, ",\"choices\":[{\"index\":%lld,\"delta\":{", (long long)(y - x->item));
     if (!text) srv_puts(t, "\"role\":\"assistant\",\"content\":\"\"");
     else if (size || !reason) put_content(t, text, size);
-    srv_puts(t, "},\"logprobs\":null,\"finish_reason\":");
+    srv_puts(t, "}");
+    if (text) srv_put_chat_logprobs(t, x, y, y->sent + size);
+    else srv_puts(t, ",\"logprobs\":null");
+    srv_puts(t, ",\"finish_reason\":");
     if (reason) srv_printf(t, "\"%s\"", reason);
     else srv_puts(t, "null");
     srv_puts(t, x->usage ? "}],\"usage\":null}" : "}]}");
@@ -44,10 +47,12 @@ static void put_answers(srv_request *r, const writing *x)
     srv_put_openai_head(t, r, "chatcmpl", "chat.completion");
     srv_puts(t, ",\"choices\":[");
     for (int64_t i = 0; i < x->items; i++) {
-        const item *y = &x->item[i];
+        item *y = &x->item[i];
         srv_printf(t, "%s{\"index\":%lld,\"message\":{\"role\":\"assistant\",", i ? "," : "", (long long)i);
         put_content(t, y->text.at ? y->text.at : "", y->text.n);
-        srv_printf(t, ",\"refusal\":null},\"logprobs\":null,\"finish_reason\":\"%s\"}", srv_finish_reason(y));
+        srv_puts(t, ",\"refusal\":null}");
+        srv_put_chat_logprobs(t, x, y, y->text.n);
+        srv_printf(t, ",\"finish_reason\":\"%s\"}", srv_finish_reason(y));
         t->failed |= y->text.failed;
     }
     srv_puts(t, "]");
@@ -159,9 +164,9 @@ static bool read_prompt(srv_request *r, writing *x, json_t *messages)
     else if (status)
         srv_error(r, 422, "Validation", "`messages`: the model's chat template: %s; /v1/completions needs none",
                   why.text);
-    else if (!(x->text = malloc(size + 1))) no_memory(r);
+    else if (!(x->item[0].own = malloc(size + 1))) no_memory(r);
     if (!r->status) {
-        x->item[0].prompt = memcpy(x->text, text, size + 1);
+        x->item[0].prompt = memcpy(x->item[0].own, text, size + 1);
         x->item[0].bytes = size;
         r->characters += srv_length(text, size);
     }
@@ -184,9 +189,10 @@ static bool read_ids(srv_request *r, writing *x)
     else if (!(y->id = calloc(e.n + 1, sizeof *y->id))) no_memory(r);
     else if (srv_prompt_fits(r, "messages", (int64_t)e.n, "tokens")) memcpy(y->id, e.id, e.n * sizeof *y->id);
     y->ids = (int64_t)e.n;
+    y->last = e.n ? e.id[e.n - 1] : -1;
     rf_encoding_clear(&e);
     for (int64_t i = 1; i < x->items; i++)
-        x->item[i] = (item){.prompt = y->prompt, .bytes = y->bytes, .id = y->id, .ids = y->ids};
+        x->item[i] = (item){.prompt = y->prompt, .bytes = y->bytes, .id = y->id, .ids = y->ids, .last = y->last};
     return !r->status;
 }
 
@@ -199,7 +205,9 @@ static void set_most(srv_request *r, writing *x)
     x->o.max_new_tokens = x->most;
 }
 
-static const srv_form chat = {put_piece, put_usage, put_answers, true, true, "max_completion_tokens"};
+static const srv_form chat = {
+    .piece = put_piece, .usage = put_usage, .whole = put_answers, .opens = true, .cuts = true,
+    .most = "max_completion_tokens"};
 
 /* Sampling is that of the folder, with a temperature. */
 void srv_api_chat(srv_request *r)
@@ -216,6 +224,11 @@ void srv_api_chat(srv_request *r)
         !read_prompt(r, x, messages) || !read_ids(r, x) || !srv_read_stops(r, x, srv_member(r->in, "stop")) ||
         !srv_read_stream(r, x))
         return;
+    if (srv_bool(r->in, "logprobs", false)) x->tops = srv_int(r->in, "top_logprobs", 0);
+    else if (srv_member(r->in, "top_logprobs")) {
+        srv_error(r, 422, "Validation", "`top_logprobs`: expected `logprobs`: true, too");
+        return;
+    }
     x->o.do_sample = 1;
     srv_set_sampling(r, x, r->in);
     set_most(r, x);

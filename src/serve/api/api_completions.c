@@ -3,6 +3,7 @@
 #include <time.h>
 
 #include "serve/api/writing.h"
+#include "text/tokenizer.h"
 
 /* ---- answers ----------------------------------------------------------------------------------------------------- */
 
@@ -40,13 +41,14 @@ static void put_whole_text(srv_text *t, const writing *x, const item *y)
     t->failed |= y->text.failed;
 }
 
-static void put_piece(srv_text *t, const writing *x, const item *y, const char *text, size_t size, const char *reason)
+static void put_piece(srv_text *t, const writing *x, item *y, const char *text, size_t size, const char *reason)
 {
     if (!text) return;
     put_head(t, x->call.r);
     srv_printf(t, ",\"choices\":[{\"index\":%lld,\"text\":", (long long)(y - x->item));
     put_text(t, x, y, text, size, !y->begun);
-    srv_puts(t, ",\"logprobs\":null,\"finish_reason\":");
+    srv_put_logprobs(t, x, y, y->sent + size);
+    srv_puts(t, ",\"finish_reason\":");
     if (reason) srv_printf(t, "\"%s\"", reason);
     else srv_puts(t, "null");
     srv_puts(t, x->usage ? "}],\"usage\":null}" : "}]}");
@@ -69,21 +71,71 @@ static void put_completions(srv_request *r, const writing *x)
     for (int64_t i = 0; i < x->items; i++) {
         srv_printf(t, "%s{\"index\":%lld,\"text\":", i ? "," : "", (long long)i);
         put_whole_text(t, x, &x->item[i]);
-        srv_printf(t, ",\"logprobs\":null,\"finish_reason\":\"%s\"}", srv_finish_reason(&x->item[i]));
+        srv_put_logprobs(t, x, &x->item[i], x->item[i].text.n);
+        srv_printf(t, ",\"finish_reason\":\"%s\"}", srv_finish_reason(&x->item[i]));
     }
     srv_puts(t, "]");
     srv_put_usage(t, x);
     srv_puts(t, "}");
 }
 
+/* ---- text-generation-inference ----------------------------------------------------------------------------------- */
+
+/* Its names of ends; the numbers of tokens count the one that ends a text. */
+static void put_end(srv_text *t, const writing *x, const item *y)
+{
+    const bool token = y->notes && y->note[y->notes - 1].stops;
+    const char *why = token ? "eos_token" : y->stopped ? "stop_sequence" : "length";
+    srv_printf(t, "{\"finish_reason\":\"%s\",\"generated_tokens\":%lld,\"seed\":", why, (long long)y->notes);
+    if (x->seeded) srv_printf(t, "%llu", (unsigned long long)x->o.seed);
+    else srv_puts(t, "null");
+}
+
+static void put_token(srv_text *t, const writing *x, const item *y, int64_t i)
+{
+    const int special = rf_tokenizer_is_special(x->call.r->model->tokenizer, y->note[i].id);
+    srv_printf(t, "{\"id\":%d,\"text\":", (int)y->note[i].id);
+    srv_put_token_text(t, x, y, i, y->note[i].id);
+    srv_puts(t, ",\"logprob\":");
+    srv_put_logprob(t, y->note[i].logprob);
+    srv_printf(t, ",\"special\":%s}", special ? "true" : "false");
+}
+
+/* An event: a token, and with the last one the whole text. */
+static void put_token_event(srv_text *t, const writing *x, const item *y, int64_t i, bool last)
+{
+    srv_printf(t, "{\"index\":%lld,\"token\":", (long long)i + 1);
+    put_token(t, x, y, i);
+    srv_puts(t, ",\"generated_text\":");
+    if (last) put_whole_text(t, x, y);
+    else srv_puts(t, "null");
+    srv_puts(t, ",\"details\":");
+    if (last) {
+        put_end(t, x, y);
+        srv_printf(t, ",\"input_length\":%lld}}", (long long)y->prompt_tokens);
+    } else srv_puts(t, "null}");
+}
+
 static void put_pipeline(srv_request *r, const writing *x)
 {
+    srv_text *t = &r->out;
     for (int64_t i = 0; i < x->items; i++) {
-        srv_puts(&r->out, i ? ",{\"generated_text\":" : "[{\"generated_text\":");
-        put_whole_text(&r->out, x, &x->item[i]);
-        srv_puts(&r->out, "}");
+        const item *y = &x->item[i];
+        srv_puts(t, i ? ",{\"generated_text\":" : "[{\"generated_text\":");
+        put_whole_text(t, x, y);
+        if (x->tops >= 0) {
+            srv_puts(t, ",\"details\":");
+            put_end(t, x, y);
+            srv_puts(t, ",\"prefill\":[],\"tokens\":[");
+            for (int64_t k = 0; k < y->notes; k++) {
+                if (k) srv_puts(t, ",");
+                put_token(t, x, y, k);
+            }
+            srv_puts(t, "]}");
+        }
+        srv_puts(t, "}");
     }
-    srv_puts(&r->out, "]");
+    srv_puts(t, "]");
 }
 
 /* ---- requests ---------------------------------------------------------------------------------------------------- */
@@ -96,6 +148,7 @@ bool srv_new_items(srv_request *r, writing *x, const char *name, size_t prompts,
     if (!x->item) return srv_error(r, 503, "Overloaded", "out of memory: %zu texts", n), false;
     x->items = (int64_t)n;
     x->times = times;
+    for (size_t i = 0; i < n; i++) x->item[i].last = -1;
     return true;
 }
 
@@ -108,35 +161,65 @@ bool srv_prompt_fits(srv_request *r, const char *name, int64_t n, const char *un
     return !r->status;
 }
 
-/* Whether a prompt and one more token are within the context of the model. false: answered, on OpenAI's routes with
- * 400. */
-static bool text_fits(srv_request *r, const item *y, const char *name)
+/* The number of tokens of a prompt, which with one more must be within the context of the model. false: answered, on
+ * OpenAI's routes with 400. */
+static bool text_fits(srv_request *r, item *y, const char *name)
 {
     const int64_t most = r->model->config->max_position_embeddings;
     rf_encoding e;
     rf_error why = {0};
-    if (most <= 0) return true;
-    if (y->bytes > SRV_TOKEN_BYTES * (size_t)most) return srv_prompt_fits(r, name, (int64_t)y->bytes, "bytes");
+    if (most > 0 && y->bytes > SRV_TOKEN_BYTES * (size_t)most)
+        return srv_prompt_fits(r, name, (int64_t)y->bytes, "bytes");
     rf_encoding_init(&e, r->s->o.ctx);
     if (rf_encode(r->model->tokenizer, y->prompt, y->bytes, NULL, 0, 0, RF_ENCODE_PLAIN, &e, NULL, &why))
         srv_fail(r, &why);
-    else srv_prompt_fits(r, name, (int64_t)e.n, "tokens");
+    else if (srv_prompt_fits(r, name, (int64_t)e.n, "tokens") && e.n) y->last = e.id[e.n - 1];
+    y->prompt_tokens = (int64_t)e.n + rf__tokenizer_opens(r->model->tokenizer);
     rf_encoding_clear(&e);
     return !r->status;
 }
 
-/* The prompts of a request, and `times` texts of each. false: answered. */
+/* A prompt of token ids; its text is that of the tokens. false: answered. */
+static bool read_ids(srv_request *r, item *y, const json_t *list, const char *name)
+{
+    const size_t n = json_array_size(list);
+    const int64_t V = r->model->config->vocab_size;
+    if (!srv_prompt_fits(r, name, (int64_t)n, "tokens")) return false;
+    y->id = calloc(n + 1, sizeof *y->id);
+    for (size_t i = 0; i < n && y->id; i++) {
+        const json_int_t id = json_integer_value(json_array_get(list, i));
+        if (id >= V)
+            return srv_error(r, 422, "Validation", "`%s`: expected token ids below %lld, got %lld", name, (long long)V,
+                             (long long)id), false;
+        y->id[i] = (int32_t)id;
+    }
+    char *text = y->id ? rf_decode(r->model->tokenizer, y->id, n, 1, 0, &y->bytes) : NULL;
+    if (text && (y->own = malloc(y->bytes + 1))) y->prompt = memcpy(y->own, text, y->bytes + 1);
+    rf_text_free(r->model->tokenizer, text);
+    if (!y->own) return srv_error(r, 503, "Overloaded", "out of memory: a prompt of %zu tokens", n), false;
+    y->ids = y->prompt_tokens = (int64_t)n;
+    y->last = y->id[n - 1];
+    return true;
+}
+
+static bool read_prompt(srv_request *r, item *y, const json_t *v, const char *name)
+{
+    if (!json_is_string(v)) return read_ids(r, y, v, name);
+    y->prompt = json_string_value(v);
+    y->bytes = json_string_length(v);
+    r->characters += srv_length(y->prompt, y->bytes);
+    return text_fits(r, y, name);
+}
+
+/* The prompts of a request, texts or token ids, and `times` texts of each. false: answered. */
 static bool read_prompts(srv_request *r, writing *x, const json_t *v, const char *name, int64_t times)
 {
-    const bool one = json_is_string(v);
+    const bool one = !json_is_array(v) || json_is_integer(json_array_get(v, 0));
     if (!srv_new_items(r, x, name, one ? 1 : json_array_size(v), times)) return false;
     for (int64_t i = 0; i < x->items && srv_go_on(r); i++) {
-        const json_t *text = one ? v : json_array_get(v, (size_t)(i / times));
-        x->item[i].prompt = json_string_value(text);
-        x->item[i].bytes = json_string_length(text);
-        if (i % times) continue;
-        r->characters += srv_length(x->item[i].prompt, x->item[i].bytes);
-        if (!text_fits(r, &x->item[i], name)) return false;
+        item *y = &x->item[i];
+        if (i % times) *y = x->item[i - 1];
+        else if (!read_prompt(r, y, one ? v : json_array_get(v, (size_t)(i / times)), name)) return false;
     }
     return !r->status;
 }
@@ -151,8 +234,23 @@ bool srv_read_stream(srv_request *r, writing *x)
     return !r->status;
 }
 
-static const srv_form completions = {put_piece, put_usage, put_completions, false, true, "max_tokens"};
-static const srv_form pipeline = {.whole = put_pipeline, .most = "max_new_tokens"};
+static const srv_form completions = {
+    .piece = put_piece, .usage = put_usage, .whole = put_completions, .cuts = true, .most = "max_tokens"};
+static const srv_form pipeline = {.whole = put_pipeline, .token = put_token_event, .most = "max_new_tokens"};
+
+/* The prompts alone, if no new tokens are asked for. false: not so, or answered. */
+static bool is_echo_alone(srv_request *r, writing *x)
+{
+    if (x->most) return false;
+    if (!x->with_prompt || x->stream) {
+        srv_error(r, 422, "Validation", "`max_tokens`: expected at least 1, or 0 with `echo` without `stream`, got 0");
+        return false;
+    }
+    r->tokens = srv_prompt_tokens(x);
+    x->form->whole(r, x);
+    srv_answer_json(r);
+    return true;
+}
 
 void srv_api_completions(srv_request *r)
 {
@@ -167,22 +265,34 @@ void srv_api_completions(srv_request *r)
         return;
     }
     x->with_prompt = srv_bool(r->in, "echo", false);
+    x->tops = srv_int(r->in, "logprobs", -1);
+    if (x->with_prompt && x->tops >= 0) {
+        srv_error(r, 422, "Validation", "`logprobs`: expected none with `echo`, as the tokens of prompts have none");
+        return;
+    }
     if (!srv_read_stream(r, x)) return;
     x->most = 16; /* OpenAI's default */
     x->o.do_sample = 1;
     x->o.temperature = 1;
     srv_set_sampling(r, x, r->in);
-    srv_write(r, x);
+    if (!is_echo_alone(r, x) && !r->status) srv_write(r, x);
 }
 
 /* The text-generation pipeline, whose defaults are the folder's. */
-void srv_generate_text(srv_request *r)
+static void generate(srv_request *r, bool stream)
 {
     const json_t *in = srv_member(r->in, "parameters");
     writing *x = srv_new_writing(r, NULL, &pipeline);
     if (!x || !read_prompts(r, x, json_object_get(r->in, "inputs"), "inputs", srv_int(in, "num_return_sequences", 1)) ||
         !srv_read_stops(r, x, srv_member(in, "stop")))
         return;
+    x->stream = stream;
+    x->tops = stream || srv_bool(in, "details", false) ? 0 : -1;
+    if (x->stream && x->items > 1) {
+        srv_error(r, 422, "Validation", "`num_return_sequences`: expected 1 in a stream, got %lld",
+                  (long long)x->items);
+        return;
+    }
     x->with_prompt = srv_bool(in, "return_full_text", true);
     x->most = x->o.max_new_tokens;
     x->o.do_sample = srv_bool(in, "do_sample", x->o.do_sample);
@@ -190,9 +300,16 @@ void srv_generate_text(srv_request *r)
     srv_write(r, x);
 }
 
+void srv_generate_text(srv_request *r) { generate(r, srv_bool(r->in, "stream", false)); }
+
 void srv_api_generate(srv_request *r)
 {
     if (srv_read_body(r)) srv_generate_text(r);
+}
+
+void srv_api_generate_stream(srv_request *r)
+{
+    if (srv_read_body(r)) generate(r, true);
 }
 
 void srv_api_responses(srv_request *r)

@@ -15,10 +15,13 @@ static void free_writing(void *own)
     writing *x = own;
     for (int64_t i = 0; i < x->items; i++) {
         srv_text_clear(&x->item[i].text);
-        if (i % x->times == 0) free(x->item[i].id);
+        free(x->item[i].note);
+        free(x->item[i].top);
+        if (i % x->times) continue;
+        free(x->item[i].id);
+        free(x->item[i].own);
     }
     free(x->item);
-    free(x->text);
     free(x);
 }
 
@@ -109,9 +112,22 @@ static bool begin_stream(writing *x)
     return x->begun;
 }
 
+/* Events for tokens up to i. */
+static bool send_tokens(const writing *x, item *y, int64_t to, bool last)
+{
+    for (; y->shown < to; y->shown++) {
+        srv_text t = {0};
+        srv_puts(&t, "data:");
+        x->form->token(&t, x, y, y->shown, last && y->shown + 1 == to);
+        if (!send_event(x->call.r, &t)) return false;
+    }
+    return true;
+}
+
 /* The end of a text. */
 static bool send_text_end(const writing *x, item *y)
 {
+    if (x->form->token) return send_tokens(x, y, y->notes, true);
     const size_t end = stop_at(x, y, y->sent);
     if (end > y->sent && !send_piece(x, y, y->text.at + y->sent, end - y->sent, NULL)) return false;
     return send_piece(x, y, "", 0, srv_finish_reason(y));
@@ -124,7 +140,7 @@ static void send_end(const writing *x, const rf_error *why)
     bool good = !why;
     if (good && x->usage) good = send_usage(x);
     if (!good) good = send_error(r, why ? why->text : "out of memory: the end of the text");
-    if (good) srv_stream_write(r, "data: [DONE]\n\n", 14);
+    if (good && !x->form->token) srv_stream_write(r, "data: [DONE]\n\n", 14);
     srv_stream_end(r);
 }
 
@@ -202,6 +218,35 @@ static int next_prompt(void *user, int idle, rf_text_prompt *out)
     return 1;
 }
 
+static bool grow(void *array, size_t *space, size_t need, size_t size)
+{
+    void **at = array;
+    if (need <= *space) return true;
+    void *more = realloc(*at, 2 * need * size);
+    if (!more) return false;
+    *at = more;
+    *space = 2 * need;
+    return true;
+}
+
+/* Notes a new token, before its text comes. */
+static int hear(void *user, const rf_generated *token)
+{
+    batch *b = user;
+    writing *x;
+    item *y = find(b, token->text, &x);
+    if (!y || x->tops < 0) return 0;
+    const size_t n = (size_t)y->notes + 1, tops = (size_t)rf__min64(x->tops, token->tops);
+    if (!grow(&y->note, &y->note_space, n, sizeof *y->note) ||
+        !grow(&y->top, &y->top_space, n * (size_t)x->tops + 1, sizeof *y->top))
+        return y->text.failed = true;
+    y->note[y->notes] = (note){token->id, token->stops != 0, token->logprob, y->text.n};
+    for (size_t i = 0; i < (size_t)x->tops; i++)
+        y->top[(size_t)y->notes * (size_t)x->tops + i] = i < tops ? token->top[i] : (rf_token_logprob){-1, 0};
+    y->notes++;
+    return 0;
+}
+
 /* Receives new text, and ends it at a stop string or at the request's own number of tokens. */
 static int sink(void *user, int64_t number, const char *piece, size_t size)
 {
@@ -210,8 +255,10 @@ static int sink(void *user, int64_t number, const char *piece, size_t size)
     if (!y || srv_is_over(x->call.r)) return 1;
     y->tokens++;
     srv_put(&y->text, piece, size);
+    if (y->notes) y->note[y->notes - 1].to = y->text.n;
     if (y->text.failed || (x->stream && !begin_stream(x))) return 1;
-    const size_t end = x->stream ? sure_end(x, y) : 0;
+    if (x->stream && x->form->token && !send_tokens(x, y, y->notes - 1, false)) return 1;
+    const size_t end = x->stream && !x->form->token ? sure_end(x, y) : 0;
     if (end > y->sent && !send_piece(x, y, y->text.at + y->sent, end - y->sent, NULL)) return 1;
     if (end > y->sent) y->sent = end;
     y->full = y->tokens >= x->most;
@@ -226,6 +273,7 @@ static void take_text(const writing *x, item *y, const rf_generation *g)
     y->prompt_tokens = g->prompt_tokens;
     y->text.n = 0;                                          /* a stream lacks an incomplete last character (U+FFFD) */
     srv_put(&y->text, g->text, g->bytes);
+    if (y->notes) y->note[y->notes - 1].to = y->text.n;
     if (!x->stream && x->form->cuts && !y->text.failed) y->text.n = stop_at(x, y, 0); /* without the stop string     */
 }
 
@@ -265,6 +313,8 @@ static void compute(srv_call *first, rf_pipeline *p)
     batch b = {.p = p, .first = x, .begun = rf__seconds()};
     rf_generate_options o = x->o;
     o.max_new_tokens = longest(x);
+    o.token = hear;
+    o.token_user = &b;
     join(&b, x);
     const rf_status status = rf_generate_texts_from(p, next_prompt, &o, sink, done, &b, &why);
     if (!status && b.all) rf_fail(&why, RF_ECANCELED, "canceled: the batch ended");
@@ -286,7 +336,9 @@ static bool same(const srv_call *first, const srv_call *second)
     const rf_generate_options *a = &x->o, *b = &y->o;
     return a->do_sample == b->do_sample && a->temperature == b->temperature && a->top_k == b->top_k &&
            a->top_p == b->top_p && a->min_p == b->min_p && a->repetition_penalty == b->repetition_penalty &&
-           a->seed == b->seed && (a->forced_eos >= 0 ? x->most == y->most : y->most <= longest(x)) && same_stops(x, y);
+           a->seed == b->seed && a->min_new_tokens == b->min_new_tokens && a->top_logprobs >= b->top_logprobs &&
+           (a->forced_eos >= 0 ? x->most == y->most : y->most <= longest(x)) &&
+           same_stops(x, y);
 }
 
 /* ---- requests ---------------------------------------------------------------------------------------------------- */
@@ -331,6 +383,7 @@ writing *srv_new_writing(srv_request *r, const char *model, const srv_form *form
     x->call = (srv_call){.r = r, .compute = compute, .same = same};
     x->form = form;
     x->times = 1;
+    x->tops = -1;
     if (!rf_generate_defaults_of(r->model->pipeline, &x->o, &why)) return x;
     srv_fail(r, &why);
     return NULL;
@@ -340,11 +393,14 @@ writing *srv_new_writing(srv_request *r, const char *model, const srv_form *form
 void srv_set_sampling(srv_request *r, writing *x, const json_t *in)
 {
     x->o.seed = (uint64_t)srv_int(in, "seed", (int64_t)x->o.seed);
-    x->o.occurrence = srv_member(in, "seed") ? 0 : (uint64_t)atomic_fetch_add(&r->s->serial, x->times);
+    x->seeded = srv_member(in, "seed");
+    x->o.occurrence = x->seeded ? 0 : (uint64_t)atomic_fetch_add(&r->s->serial, x->times);
     x->o.top_p = srv_real(in, "top_p", x->o.top_p);
     x->o.min_p = srv_real(in, "min_p", x->o.min_p);
     x->o.top_k = srv_int(in, "top_k", x->o.top_k);
     x->o.repetition_penalty = srv_real(in, "repetition_penalty", x->o.repetition_penalty);
+    x->o.min_new_tokens = srv_int(in, "min_tokens", srv_int(in, "min_new_tokens", x->o.min_new_tokens));
+    x->o.top_logprobs = rf__max64(x->tops, 0);
     const double temperature = srv_real(in, "temperature", x->o.temperature);
     if (temperature > 0) x->o.temperature = temperature;
     else x->o.do_sample = 0;
@@ -356,7 +412,7 @@ void srv_set_sampling(srv_request *r, writing *x, const json_t *in)
 
 void srv_write(srv_request *r, writing *x)
 {
-    enum { TOKEN = 5 }; /* bytes, about */
+    enum { TOKEN = 5, NOTE = 80 }; /* bytes, about */
     char what[64];
     if (x->most > r->s->o.limits.max_new_tokens) {
         srv_error(r, 422, "Validation", "`%s`: expected at most %lld (--max-new-tokens), got %lld",
@@ -365,7 +421,8 @@ void srv_write(srv_request *r, writing *x)
         return;
     }
     snprintf(what, sizeof what, "%lld texts of %lld tokens", (long long)x->items, (long long)x->most);
-    double bytes = (double)TOKEN * (double)x->items * (double)x->most;
+    const double each = TOKEN + (x->tops < 0 ? 0 : NOTE * (1 + (double)x->tops));
+    double bytes = each * (double)x->items * (double)x->most;
     for (int64_t i = 0; i < x->items && x->with_prompt; i++) bytes += (double)x->item[i].bytes;
     if (srv_answer_fits(r, bytes, what) && srv_hold(r, x->items))
         srv_call_submit(&x->call, finish);

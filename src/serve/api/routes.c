@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "serve/api/api.h"
+#include "serve/api/writing.h"
 
 #define END \
     { \
@@ -54,6 +55,11 @@
          "the same seed gives the same text; without it, each request samples anew"}, \
     { \
         "stop", SRV_STRINGS, false, 0, 0, NULL, NULL, "at most 4 strings that end the text" \
+    }
+
+#define MIN_TOKENS \
+    { \
+        "min_tokens", SRV_INT, false, 0, RF_NEW_TOKENS_MOST, NULL, NULL, "the text ends later; default: 0" \
     }
 
 static const srv_field srv_root_fields[] = {
@@ -167,7 +173,10 @@ static const srv_field generate_options[] = {
     {"num_return_sequences", SRV_INT, false, 1, 128, NULL, NULL, "number of texts; default: 1"},
     {"best_of", SRV_ONLY, false, 0, 0, "1", NULL, "one text for each request"},
     {"num_beams", SRV_ONLY, false, 0, 0, "1", NULL, "not supported"},
-    {"details", SRV_ONLY, false, 0, 0, "false", NULL, "not supported"},
+    {"min_new_tokens", SRV_INT, false, 0, RF_NEW_TOKENS_MOST, NULL, NULL, "the text ends later; default: 0"},
+    {"details", SRV_BOOL, false, 0, 0, NULL, NULL, "with the new tokens and their log-probabilities; default: false"},
+    {"top_n_tokens", SRV_ONLY, false, 0, 0, "null", NULL, "not supported"},
+    {"adapter_id", SRV_ONLY, false, 0, 0, "null", NULL, "not supported"},
     {"decoder_input_details", SRV_ONLY, false, 0, 0, "false", NULL, "not supported"},
     {"typical_p", SRV_ONLY, false, 0, 0, "1", NULL, "not supported"},
     {"frequency_penalty", SRV_ONLY, false, 0, 0, "0", NULL, "not supported"},
@@ -180,7 +189,7 @@ static const srv_field generate_options[] = {
 static const srv_field srv_generate_fields[] = {
     {"inputs", SRV_STRING, true, 0, 0, NULL, NULL, "the text to continue"},
     {"parameters", SRV_OBJECT, false, 0, 0, NULL, generate_options, "options of the generation"},
-    {"stream", SRV_ONLY, false, 0, 0, "false", NULL, "see /v1/completions for streams"},
+    {"stream", SRV_BOOL, false, 0, 0, NULL, NULL, "as /generate_stream; default: false"},
     MODEL,
     END,
 };
@@ -218,15 +227,18 @@ static const srv_field stream_options[] = {
     END,
 };
 static const srv_field srv_completion_fields[] = {
-    {"prompt", SRV_STRINGS, true, 0, 0, NULL, NULL, "a text or texts to continue"},
+    {"prompt", SRV_INPUTS, true, 0, 0, NULL, NULL, "a text, texts, token ids, or lists of these"},
     MODEL,
-    {"max_tokens", SRV_INT, false, 1, RF_NEW_TOKENS_MOST, NULL, NULL, "number of new tokens; default: 16"},
+    {"max_tokens", SRV_INT, false, 0, RF_NEW_TOKENS_MOST, NULL, NULL,
+     "number of new tokens; 0: only with `echo`; default: 16"},
+    MIN_TOKENS,
     {"stream", SRV_BOOL, false, 0, 0, NULL, NULL, "send text as server-sent events; default: false"},
     SAMPLING,
     {"n", SRV_INT, false, 1, 128, NULL, NULL, "number of texts for each prompt; default: 1"},
     {"best_of", SRV_INT, false, 1, 128, NULL, NULL, "the same as n"},
     {"echo", SRV_BOOL, false, 0, 0, NULL, NULL, "with the prompt; default: false"},
-    {"logprobs", SRV_ONLY, false, 0, 0, "null", NULL, "not supported"},
+    {"logprobs", SRV_INT, false, 0, SRV_TOPS, NULL, NULL,
+     "the new tokens with their log-probabilities, and this number of the most likely ones; not with `echo`"},
     {"logit_bias", SRV_ONLY, false, 0, 0, "{}", NULL, "not supported"},
     {"suffix", SRV_ONLY, false, 0, 0, "null", NULL, "not supported"},
     {"presence_penalty", SRV_ONLY, false, 0, 0, "0", NULL, "not supported"},
@@ -243,6 +255,7 @@ static const srv_field srv_chat_fields[] = {
     {"max_tokens", SRV_INT, false, 1, RF_NEW_TOKENS_MOST, NULL, NULL,
      "number of new tokens; default: --max-new-tokens, or what the model's context has left"},
     {"max_completion_tokens", SRV_INT, false, 1, RF_NEW_TOKENS_MOST, NULL, NULL, "the same"},
+    MIN_TOKENS,
     {"stream", SRV_BOOL, false, 0, 0, NULL, NULL, "send text as server-sent events; default: false"},
     {"stream_options", SRV_OBJECT, false, 0, 0, NULL, stream_options, "only with `stream`"},
     SAMPLING,
@@ -254,8 +267,8 @@ static const srv_field srv_chat_fields[] = {
     {"chat_template_kwargs", SRV_OBJECT, false, 0, 0, NULL, NULL,
      "other variables of the template, such as enable_thinking"},
     {"response_format", SRV_ONLY, false, 0, 0, "{\"type\":\"text\"}", NULL, "text"},
-    {"logprobs", SRV_ONLY, false, 0, 0, "false", NULL, "not supported"},
-    {"top_logprobs", SRV_ONLY, false, 0, 0, "0", NULL, "not supported"},
+    {"logprobs", SRV_BOOL, false, 0, 0, NULL, NULL, "the new tokens with their log-probabilities; default: false"},
+    {"top_logprobs", SRV_INT, false, 0, SRV_TOPS, NULL, NULL, "with `logprobs`: this number of the most likely tokens"},
     {"logit_bias", SRV_ONLY, false, 0, 0, "{}", NULL, "not supported"},
     {"presence_penalty", SRV_ONLY, false, 0, 0, "0", NULL, "not supported"},
     {"frequency_penalty", SRV_ONLY, false, 0, 0, "0", NULL, "not supported"},

@@ -5,7 +5,16 @@
 #include "serve/api/api.h"
 #include "serve/shared_call.h"
 
-enum { SRV_STOPS = 4 }; /* stop strings of a request                                                  */
+/* Most stop strings of a request; most tokens that are shown with each new one. */
+enum { SRV_STOPS = 4, SRV_TOPS = 20 };
+
+/* A new token: its text ends at byte `to` of the item's. */
+typedef struct note {
+    int32_t id;
+    bool stops; /* it ends the text, and has none of its own                                  */
+    double logprob;
+    size_t to;
+} note;
 
 /* A text of a request: a prompt and its continuation. */
 typedef struct item {
@@ -13,9 +22,15 @@ typedef struct item {
     size_t bytes;
     int32_t *id; /* [ids] the tokens of the prompt, in place of those of its text; or NULL     */
     int64_t ids;
+    char *own;    /* the prompt, if it is not a part of the body                                */
+    int32_t last; /* the last token of the prompt; -1: unknown                                  */
     srv_text text;
     size_t sent; /* bytes of `text` that the stream has sent                                   */
     int64_t tokens, prompt_tokens;
+    note *note;            /* [notes] its new tokens, if writing.tops is not below 0                     */
+    rf_token_logprob *top; /* [notes, tops] the most likely tokens                                       */
+    int64_t notes, shown;   /* shown: those that the stream has sent                                       */
+    size_t note_space, top_space;
     bool begun;         /* the stream has sent something of it                                        */
     bool stopped, full; /* the text ended with a stop string or token; has `most` tokens              */
 } item;
@@ -25,8 +40,9 @@ typedef struct writing writing;
 /* What a route answers. */
 typedef struct srv_form {
     /* An event of a stream: a piece of a text with the reason why it ends there, or NULL; text NULL: before the first
-     * piece, if `opens`. The event with the numbers of tokens. */
-    void (*piece)(srv_text *t, const writing *x, const item *y, const char *text, size_t size, const char *reason);
+     * piece, if `opens`. In place of it: an event for each token, `last` or not. The numbers of tokens. */
+    void (*piece)(srv_text *t, const writing *x, item *y, const char *text, size_t size, const char *reason);
+    void (*token)(srv_text *t, const writing *x, const item *y, int64_t i, bool last);
     void (*usage)(srv_text *t, const writing *x);
     void (*whole)(srv_request *r, const writing *x); /* the whole answer, into r->out                          */
     bool opens;
@@ -40,9 +56,10 @@ struct writing {
     const srv_form *form;
     bool stream, begun, with_prompt;
     bool usage; /* the last event of the stream reports the numbers of tokens                 */
+    bool seeded; /* the request has a seed                                                     */
     rf_generate_options o;
     const char *stop[SRV_STOPS];
-    char *text; /* what the items' prompts are in, or NULL                                    */
+    int64_t tops; /* the most likely tokens that are shown with each new one; -1: no tokens are  */
     item *item; /* [items] prompt by prompt, `times` texts of each                            */
     int64_t items, times;
     int64_t first, given, left; /* number of its first text in the batch; texts given to the model; to come   */
@@ -68,6 +85,14 @@ static inline const char *srv_finish_reason(const item *y) { return y->stopped ?
 /* ,"usage":{...} as OpenAI has it; "id", "object", "created" and "model" of its answers. */
 void srv_put_usage(srv_text *t, const writing *x);
 void srv_put_openai_head(srv_text *t, const srv_request *r, const char *id, const char *object);
+
+/* notes.c: ,"logprobs": of OpenAI's completions and chats for the tokens from y->shown on that belong to the first
+ * `end` bytes of the text; null without them. The tokens are shown then. The text of token i; of one that could have
+ * been in its place (`id`). */
+void srv_put_logprobs(srv_text *t, const writing *x, item *y, size_t end);
+void srv_put_chat_logprobs(srv_text *t, const writing *x, item *y, size_t end);
+void srv_put_logprob(srv_text *t, double x);
+void srv_put_token_text(srv_text *t, const writing *x, const item *y, int64_t i, int32_t id);
 
 /* Space for `times` texts of each of `prompts` prompts of member `name`; a prompt of n tokens must be within the
  * context of the model. */

@@ -173,7 +173,7 @@ def s8_what_a_model_cannot_do_is_424():
 @test
 def options_without_effect_are_refused_by_name():
     with Server(program, "-m", "causal", "-m", "model") as s:
-        for name, value in (("num_beams", 2), ("max_length", 5), ("min_new_tokens", 3), ("no_repeat_ngram_size", 2),
+        for name, value in (("num_beams", 2), ("max_length", 5), ("top_n_tokens", 3), ("no_repeat_ngram_size", 2),
                             ("stop_sequences", ["a"]), ("eos_token_id", 3), ("bad_words_ids", [[1]])):
             for path in "/generate", "/":
                 a = status(s.post(path, {"inputs": "the", "parameters": {name: value}}), 422).json()
@@ -197,7 +197,7 @@ def members_of_other_servers_are_refused_by_name():
     embed_all = ("input_type", "query"), ("task", "retrieval.query"), ("embedding_type", "binary"), ("output_dimension", 8), \
         ("output_dtype", "int8"), ("late_chunking", True), ("normalized", False), ("truncate_prompt_tokens", 3), \
         ("add_special_tokens", False), ("instruction", "a")
-    write = ("logit_bias", {"3": 1}), ("ignore_eos", True), ("min_tokens", 3), ("stop_token_ids", [3]), ("best_of", 2), \
+    write = ("logit_bias", {"3": 1}), ("ignore_eos", True), ("stop_token_ids", [3]), ("best_of", 2), \
         ("response_format", {"type": "json_object"}), ("guided_regex", "a"), ("n_predict", 3), ("max_completion_tokens", 3)
     rank = ("top_k", 1), ("return_embeddings", True), ("truncation", False), ("rank_fields", ["a"])
     rows = (("/v1/embeddings", {"input": "a", "model": "model"}, embed_all), ("/v1/completions", {"prompt": "the", "max_tokens": 2}, write),

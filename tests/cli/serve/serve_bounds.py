@@ -33,6 +33,7 @@ HEAVY = {
     "/predict": ("labels", {"inputs": [[t] for t in TEXTS]}),
     "/fill_mask": ("slow", {"inputs": ["[MASK] " * 400] * 32, "top_k": 3}),
     "/generate": ("slow-causal", {"inputs": long_text(4000), "parameters": {"max_new_tokens": 4000}}),
+    "/generate_stream": ("slow-causal", {"inputs": long_text(4000), "parameters": {"max_new_tokens": 4000}}),
     "/v1/completions": ("slow-causal", {"prompt": long_text(4000), "max_tokens": 4000}),
     "/v1/chat/completions": ("slow-causal", {"messages": [{"role": "user", "content": long_text(4000)}], "max_tokens": 4000}),
     "/v1/responses": ("slow-causal", {}),

@@ -146,4 +146,106 @@ def templates_of_a_list_and_of_another_file():
             complete(s, "the", model=name)
 
 
+def data_of(answer):
+    return [json.loads(line[5:]) for line in answer.body.decode().split("\n") if line.startswith("data:") and "[DONE]" not in line]
+
+
+@test
+def completions_have_log_probabilities():
+    ask = {"max_tokens": 9, "temperature": 0, "prompt": "hello"}
+    with Server(program, "-m", "chat", "-m", "causal") as s:
+        for model in "chat", "causal":
+            none = status(s.post("/v1/completions", {**ask, "model": model}), 200).json()["choices"][0]
+            expect(none["logprobs"] is None, none)
+            for n in 0, 3:
+                c = status(s.post("/v1/completions", {**ask, "model": model, "logprobs": n}), 200).json()["choices"][0]
+                got = c["logprobs"]
+                expect(c["text"] == none["text"] and {len(v) for v in got.values()} == {9}, c)
+                if model == "causal":
+                    expect("".join(got["tokens"]) == c["text"], c)
+                    expect([c["text"][at:at + len(t)] for at, t in zip(got["text_offset"], got["tokens"])] == got["tokens"], c)
+                for token, p, top in zip(got["tokens"], got["token_logprobs"], got["top_logprobs"]):
+                    expect(top[token] == p == max(top.values()) and p < 0 and 1 <= len(top) <= max(n, 1), top, token, p)
+            events = data_of(s.post("/v1/completions", {**ask, "model": model, "logprobs": 3, "stream": True}))
+            for name, value in got.items():
+                expect(sum((e["choices"][0]["logprobs"][name] for e in events), []) == value, name, value, events)
+        cut = status(s.post("/v1/completions", {**ask, "model": "causal", "logprobs": 0, "stop": none["text"][4:6]}), 200).json()["choices"][0]
+        expect("".join(cut["logprobs"]["tokens"]).startswith(cut["text"]) and len(cut["logprobs"]["tokens"]) < 9, cut)
+        drawn = status(s.post("/v1/completions", {**ask, "temperature": 3, "seed": 1, "logprobs": 1, "model": "causal"}), 200).json()["choices"][0]["logprobs"]
+        expect(any(len(top) == 2 for top in drawn["top_logprobs"]), "a drawn token that is not the most likely one", drawn)
+        status(s.post("/v1/completions", {**ask, "logprobs": 21}), 400)
+        status(s.post("/v1/completions", {**ask, "logprobs": 1, "echo": True}), 400)
+
+
+@test
+def prompts_are_tokens():
+    ask = {"max_tokens": 5, "temperature": 0}
+    with Server(program, "-m", "chat") as s:
+        tokens = [t["id"] for t in status(s.post("/tokenize", {"inputs": "hello there", "add_special_tokens": False}), 200).json()[0]]
+        text = complete(s, "hello there", **ask)
+        same = complete(s, tokens, **ask)
+        expect(same["choices"] == text["choices"] and same["usage"] == text["usage"], same, text)
+        both = complete(s, [tokens, tokens[:3]], n=2, **ask)
+        expect([c["text"] for c in both["choices"][:2]] == [text["choices"][0]["text"]] * 2 and len(both["choices"]) == 4, both)
+        expect(complete(s, tokens, echo=True, **ask)["choices"][0]["text"] == "hello there" + text["choices"][0]["text"], "echo")
+        only = complete(s, ["hello there", "a"], echo=True, max_tokens=0)
+        expect([c["text"] for c in only["choices"]] == ["hello there", "a"] and only["usage"]["completion_tokens"] == 0, only)
+        expect(only["usage"]["prompt_tokens"] == len(tokens) + 1, only)
+        for body in ({"prompt": [1, 100000]}, {"prompt": [[]]}, {"prompt": [-1]}, {"prompt": [5] * 1024}, {"prompt": "a", "max_tokens": 0},
+                     {"prompt": "a", "max_tokens": 0, "echo": True, "stream": True}):
+            status(s.post("/v1/completions", body), 400)
+
+
+@test
+def chats_have_log_probabilities():
+    with Server(program, "-m", "chat") as s:
+        c = chat(s, MESSAGES, logprobs=True, top_logprobs=4)["choices"][0]
+        got = c["logprobs"]["content"]
+        expect(len(got) == 8 and all(t["top_logprobs"][0]["logprob"] == t["logprob"] and len(t["top_logprobs"]) == 4 for t in got), got)
+        whole = [t for t in got if t["bytes"]]
+        expect(whole and all(bytes(t["bytes"]).decode() == t["token"] for t in whole), got)
+        events = data_of(s.post("/v1/chat/completions", {"messages": MESSAGES, **ASK, "logprobs": True, "top_logprobs": 4, "stream": True}))
+        expect(sum((e["choices"][0]["logprobs"]["content"] for e in events[1:]), []) == got, events)
+        expect(chat(s, MESSAGES, logprobs=True)["choices"][0]["logprobs"]["content"][0]["top_logprobs"] == [], "none asked")
+        status(s.post("/v1/chat/completions", {"messages": MESSAGES, "top_logprobs": 1}), 400)
+
+
+@test
+def texts_have_details_and_streams_as_text_generation_inference():
+    ask = {"inputs": "hello", "parameters": {"max_new_tokens": 6, "do_sample": False, "return_full_text": False}}
+    def more(**options):
+        return {**ask, "parameters": {**ask["parameters"], **options}}
+    with Server(program, "-m", "causal") as s:
+        for path in "/generate", "/":
+            text = status(s.post(path, ask), 200).json()[0]
+            expect(list(text) == ["generated_text"], text)
+            a = status(s.post(path, more(details=True)), 200).json()[0]
+            d = a["details"]
+            expect(a["generated_text"] == text["generated_text"] == "".join(t["text"] for t in d["tokens"]), a)
+            expect(d["finish_reason"] == "length" and d["generated_tokens"] == 6 and d["prefill"] == [] and d["seed"] is None, d)
+            expect(all(t["logprob"] < 0 and not t["special"] and t["id"] >= 0 for t in d["tokens"]), d)
+            for route, body in ((path, {**ask, "stream": True}), ("/generate_stream", ask)):
+                events = data_of(s.post(route, body))
+                expect([e["token"] for e in events] == d["tokens"] and [e["index"] for e in events] == [1, 2, 3, 4, 5, 6], events)
+                expect(all(e["generated_text"] is None and e["details"] is None for e in events[:-1]), events)
+                expect(events[-1]["generated_text"] == a["generated_text"], events[-1])
+                expect(events[-1]["details"]["finish_reason"] == "length" and events[-1]["details"]["generated_tokens"] == 6, events[-1])
+        stop = text["generated_text"][3:5]
+        a = status(s.post("/generate", more(details=True, stop=[stop])), 200).json()[0]
+        expect(a["details"]["finish_reason"] == "stop_sequence" and a["generated_text"].endswith(stop), a)
+        events = data_of(s.post("/generate_stream", more(stop=[stop], seed=3, do_sample=True, temperature=0.01)))
+        expect(events[-1]["details"]["seed"] == 3 and "".join(e["token"]["text"] for e in events) == events[-1]["generated_text"], events)
+        status(s.post("/generate_stream", more(num_return_sequences=2)), 422)
+        status(s.post("/generate", more(top_n_tokens=2)), 422)
+    with Server(program, "-m", "ends") as s:                # made by answers_end_at_the_tokens_of_the_folder_and_at_stop_strings
+        chats = text_of(MESSAGES)
+        for least in 0, 3:
+            body = {"inputs": chats, "parameters": {"max_new_tokens": 9, "do_sample": False, "details": True, "min_new_tokens": least}}
+            d = status(s.post("/generate", body), 200).json()[0]["details"]
+            expect(d["generated_tokens"] > least and all(t["id"] != 25 for t in d["tokens"][:least]), d)
+        first = status(s.post("/generate", more(details=True) | {"inputs": chats}), 200).json()[0]["details"]
+        expect(first["finish_reason"] == "eos_token" and first["tokens"][0]["id"] == 25, first)
+        expect(chat(s, MESSAGES, min_tokens=2)["usage"]["completion_tokens"] >= 2, "min_tokens")
+
+
 main()
