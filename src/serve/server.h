@@ -111,6 +111,7 @@ struct srv_request {
     srv_task task[2];      /* in the queue of the workers; [1]: the end of a shared call's job           */
     srv_step *finish;      /* the function that a worker calls with the result                           */
     srv_request *whole;    /* of which this is a part without a connection, or NULL                      */
+    srv_request *part;     /* that is computed now, or NULL; under `lock`                                */
     srv_step *over;        /* of a part: called when it has its answer                                   */
     atomic_int ends;       /* ends of jobs, and of the calls that submitted them                         */
     srv_pieces pieces;
@@ -155,6 +156,7 @@ struct srv_request {
  *                request, only --max-client-batch-size inputs are counted, since others are computed in between */
 srv_request *srv_request_new(srv_server *s, const char *path);
 void srv_request_release(srv_request *r);
+void srv_request_take_part(srv_request *r, srv_request *part); /* which is canceled with the whole; NULL: none */
 void srv_answer(srv_request *r, int status, const char *type);
 void srv_answer_json(srv_request *r); /* 200 */
 /* 422: the answer has too many bytes (0: unknown) for --max-answer-bytes. fits: false: answered so. */

@@ -19,6 +19,7 @@ static void instance_over(srv_request *part)
 {
     srv_request *r = part->whole;
     const instances *x = r->own;
+    srv_request_take_part(r, NULL);
     r->kind = part->kind;
     r->permits += part->permits;
     r->characters += part->characters;
@@ -69,6 +70,7 @@ static srv_request *new_part(srv_request *r, const json_t *instance)
     part->in = in;
     part->phase = SRV_WORK;
     part->arrived = r->arrived;
+    srv_request_take_part(r, part);
     return part;
 }
 

@@ -50,6 +50,13 @@ void srv_request_release(srv_request *r)
 
 /* ---- answers ----------------------------------------------------------------------------------------------------- */
 
+void srv_request_take_part(srv_request *r, srv_request *part)
+{
+    pthread_mutex_lock(&r->lock);
+    r->part = part;
+    pthread_mutex_unlock(&r->lock);
+}
+
 void srv_answer(srv_request *r, int status, const char *type)
 {
     if (r->out.failed && status < 400) {
@@ -83,6 +90,8 @@ bool srv_answer_fits(srv_request *r, double bytes, const char *what)
 }
 
 void srv_answer_json(srv_request *r) { srv_answer(r, 200, "application/json"); }
+
+static bool client_is_gone(const srv_request *r) { return atomic_load(r->whole ? &r->whole->gone : &r->gone); }
 
 /* OpenAI's names. */
 static const char *openai_type(int status)
@@ -163,8 +172,8 @@ void srv_fail(srv_request *r, const rf_error *why)
         return;
     }
     case RF_ECANCELED:
-        if (atomic_load(&r->gone)) r->failure = "dropped";
-        if (atomic_load(&r->gone) && !atomic_load(&r->s->draining)) {
+        if (client_is_gone(r)) r->failure = "dropped";
+        if (client_is_gone(r) && !atomic_load(&r->s->draining)) {
             srv_error(r, 499, "Dropped", "the client closed the connection"); /* for the log; nobody reads it */
             return;
         }
@@ -238,8 +247,7 @@ void srv_let_go(srv_request *r)
 
 bool srv_is_over(const srv_request *r)
 {
-    const srv_request *client = r->whole ? r->whole : r;
-    return atomic_load(&client->gone) || rf__seconds() > r->arrived + (double)r->s->o.limits.request_timeout;
+    return client_is_gone(r) || rf__seconds() > r->arrived + (double)r->s->o.limits.request_timeout;
 }
 
 rf_error srv_over(const srv_request *r)
@@ -306,12 +314,13 @@ void srv_cancelable(srv_request *r)
     pthread_mutex_lock(&r->lock);
     r->submitted = true;
     pthread_mutex_unlock(&r->lock);
-    if (atomic_load(&r->gone)) srv_request_cancel(r, false);
+    if (client_is_gone(r)) srv_request_cancel(r, false);
 }
 
 void srv_request_cancel(srv_request *r, bool every)
 {
     pthread_mutex_lock(&r->lock);
+    if (r->part) srv_request_cancel(r->part, every);
     const bool shared = r->submitted && r->shared;
     if (r->submitted && r->job && (every || !r->shared)) rf_engine_cancel(r->job);
     pthread_mutex_unlock(&r->lock);
@@ -321,6 +330,7 @@ void srv_request_cancel(srv_request *r, bool every)
 void srv_request_late(srv_request *r)
 {
     pthread_mutex_lock(&r->lock);
+    if (r->part) srv_request_late(r->part);
     const bool shared = r->submitted && r->shared;
     pthread_mutex_unlock(&r->lock);
     if (shared) srv_call_leave(r->own);

@@ -14,6 +14,8 @@ TEXTS = [long_text(500)] * 32
 # For each route a model and a body that takes long, or that is as large as the route takes.
 HEAVY = {
     "/": ("slow", {"inputs": TEXTS}),
+    "/invocations": ("slow", {"inputs": TEXTS}),
+    "/vertex": ("slow", {"instances": [{"inputs": TEXTS}] * 32}),
     "/embed": ("slow", {"inputs": TEXTS}),
     "/v1/embeddings": ("slow", {"input": TEXTS * 40}),
     "/embeddings": ("slow", {"input": TEXTS * 40}),
