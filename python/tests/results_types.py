@@ -10,6 +10,7 @@ from roformer_c.answers import QuestionAnsweringPipeline
 from roformer_c.cross import Ranked
 from roformer_c.pipelines import FillMaskPipeline, Label
 from roformer_c.tags import Entity
+from roformer_c.zero_shot import ZeroShotClassificationPipeline
 
 Floats = NDArray[np.float32]
 model = SentenceTransformer("a", trust_remote_code=True)
@@ -41,6 +42,7 @@ assert_type(pipeline("fill-mask", "a"), FillMaskPipeline)
 assert_type(pipeline("ner", "a")("a"), List[Entity])
 assert_type(pipeline("token-classification", "a")(["a"]), List[List[Entity]])
 assert_type(pipeline("question-answering", "a"), QuestionAnsweringPipeline)
+assert_type(pipeline("zero-shot-classification", "a"), ZeroShotClassificationPipeline)
 assert_type(pipeline("feature-extraction", "a")("a", return_tensors="np"), Floats)
 assert_type(pipeline("feature-extraction", "a")("a"), List[List[List[float]]])
 assert_type(pipeline("translation", "a")(["a"]), List[Dict[str, str]])

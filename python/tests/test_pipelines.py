@@ -1,5 +1,7 @@
 """Pipelines: the shapes of their results, and numbers computed from the model's outputs in other ways."""
+import json
 import pickle
+import shutil
 import unittest
 
 import numpy as np
@@ -204,6 +206,11 @@ class Tokens(unittest.TestCase):
             pipeline("token-classification", support.MASKED)("a")
 
 
+def served(name):
+    """The cases of tests/golden/serving, by transformers' pipelines."""
+    return [json.loads(x) for x in (support.GOLDEN / "serving" / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()[1:]]
+
+
 class Answers(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -233,6 +240,14 @@ class Answers(unittest.TestCase):
         self.assertEqual(len(self.qa(question="a", context="bc de. the fg", top_k=3)), 3)
         none = self.qa(question="a", context="bc de", handle_impossible_answer=True, top_k=50)
         self.assertEqual(sum(x["answer"] == "" for x in none), 1)
+        self.assertEqual(len({x["answer"].lower() for x in none}), len(none))
+
+    def test_results_of_transformers(self):
+        for r in served("span"):
+            found, expected = self.qa(r["request"]["inputs"], **r["request"]["parameters"]), r["answer"]
+            found, expected = (x if isinstance(x, list) else [x] for x in (found, expected))
+            self.assertEqual([(x["answer"], x["start"], x["end"]) for x in found], [(x["answer"], x["start"], x["end"]) for x in expected])
+            np.testing.assert_allclose([x["score"] for x in found], [x["score"] for x in expected], atol=1e-5)
 
     def test_long_contexts(self):
         context = " ".join(["ab"] * 40)
@@ -250,6 +265,27 @@ class Answers(unittest.TestCase):
                 self.qa(**arguments)
         with self.assertRaises(TextTypeError):
             self.qa(question="a", context=[None])
+
+
+class ZeroShot(unittest.TestCase):
+    def test_results_of_transformers(self):
+        folder = support.folder("bert/sequence", use_cache=False)
+        shutil.copy(support.GOLDEN / "serving" / "nli" / "config.json", folder)
+        choose = pipeline("zero-shot-classification", folder)
+        rows = [r for r in served("nli") if "candidate_labels" in r["request"]["parameters"]]
+        self.assertGreater(len(rows), 15)
+        for r in rows:
+            found = choose(r["request"]["inputs"], **r["request"]["parameters"])
+            self.assertEqual(found["labels"], [x["label"] for x in r["answer"]])
+            np.testing.assert_allclose(found["scores"], [x["score"] for x in r["answer"]], atol=1e-5)
+        many = choose(["a b", "c"], ["a", "b"], multi_label=True)
+        self.assertEqual(many[0], choose("a b", ["a", "b"], multi_label=True))
+        self.assertEqual([x["sequence"] for x in many], ["a b", "c"])
+        for arguments in (("a", []), ("a", [3]), ("a", "b", "no place"), ("a", ["b " * 50])):
+            with self.assertRaises(ArgumentError, msg=arguments):
+                choose(*arguments[:2], **({"hypothesis_template": arguments[2]} if len(arguments) > 2 else {}))
+        with self.assertRaisesRegex(UnsupportedError, "entailment"):
+            pipeline("zero-shot-classification", support.folder("bert/sequence"))("a", ["b"])
 
 
 class Features(unittest.TestCase):

@@ -28,8 +28,8 @@ class Window(NamedTuple):
 class QuestionAnsweringPipeline(Pipeline):
     """The part of a context that answers a question.
 
-    Gives {"score", "start", "end", "answer"} with characters of the context; with top_k above 1 a list of them; for
-    lists of questions and contexts a list.
+    Gives {"score", "start", "end", "answer"} with characters of the context; with top_k above 1 a list of different
+    answers, each with its best score; for lists of questions and contexts a list.
     """
 
     task = "question-answering"
@@ -107,7 +107,7 @@ class QuestionAnsweringPipeline(Pipeline):
             s, e = _probabilities(z[start[k]:start[k + 1]], w)
             null = min(null, float(s[0] * e[0]))
             s[0] = e[0] = 0
-            for i, j, score in _spans(s, e, w, top_k, longest):
+            for i, j, score in _spans(s, e, w, 2 * top_k + 10 if align and top_k > 1 else top_k, longest):
                 a, b = i - w.at + w.first, j - w.at + w.first
                 if align:
                     a, b = self._whole_words(c, context, a, b)
@@ -115,8 +115,10 @@ class QuestionAnsweringPipeline(Pipeline):
                               "answer": context[begin[a]:end[b]]})
         if impossible:
             found.append({"score": null, "start": 0, "end": 0, "answer": ""})
-        found.sort(key=lambda x: -x["score"])
-        return found[:top_k]
+        best: Dict[str, Dict[str, Any]] = {}            # each answer once; transformers 4.57 adds the scores of equal ones up
+        for x in sorted(found, key=lambda x: -x["score"]):
+            best.setdefault(x["answer"].lower(), x)
+        return list(best.values())[:top_k]
 
     def _whole_words(self, c: Encodings, context: str, a: int, b: int) -> Tuple[int, int]:
         begin, end = c.characters()

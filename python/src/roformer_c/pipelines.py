@@ -19,6 +19,7 @@ from .pipeline_base import Padding, Pipeline, Truncation, again, call, idle
 from .sentence import one_of, positive, token_vectors
 from .tags import TokenClassificationPipeline
 from .tokenizer import Tokenizer
+from .zero_shot import ZeroShotClassificationPipeline
 
 
 class Filled(TypedDict):
@@ -264,7 +265,7 @@ class FeatureExtractionPipeline(Pipeline):
 
 PIPELINES: Dict[str, Type[Pipeline]] = {c.task: c for c in (
     FillMaskPipeline, TextClassificationPipeline, TokenClassificationPipeline, QuestionAnsweringPipeline,
-    FeatureExtractionPipeline, TranslationPipeline, TextGenerationPipeline)}
+    FeatureExtractionPipeline, TranslationPipeline, TextGenerationPipeline, ZeroShotClassificationPipeline)}
 PIPELINES["sentiment-analysis"], PIPELINES["ner"] = TextClassificationPipeline, TokenClassificationPipeline
 
 
@@ -282,6 +283,10 @@ def pipeline(task: Literal["token-classification", "ner"], model: Union[Source, 
 
 @overload
 def pipeline(task: Literal["question-answering"], model: Union[Source, Model], **options: Any) -> QuestionAnsweringPipeline: ...
+
+
+@overload
+def pipeline(task: Literal["zero-shot-classification"], model: Union[Source, Model], **options: Any) -> ZeroShotClassificationPipeline: ...
 
 
 @overload
@@ -306,7 +311,7 @@ def pipeline(task: str, model: Union[Source, Model], *, device: Optional[str] = 
     """A pipeline for a task, whose results have the form of transformers' pipelines.
 
     task    "fill-mask", "text-classification", "token-classification", "question-answering", "feature-extraction",
-            "translation", "text-generation"
+            "translation", "text-generation", "zero-shot-classification"
     model   a model folder or name, or files in memory; others as for SentenceTransformer
     options arguments of calls, for all calls: pipeline("text-classification", model, truncation=True, top_k=None)
 
