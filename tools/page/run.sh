@@ -18,6 +18,7 @@ cp -r model index-model
 printf '%s\n' 'the <i>line</i> of an index' 'the old river' 'a new line' > lines.txt
 "$program" index -q -m index-model -o lines.index lines.txt
 python3 -B "$root/tools/page/check.py" "$program" .
+python3 -B "$root/tools/page/check_docs.py" "$program" .
 python3 -B "$root/tools/page/example_models.py" "$program" examples
 python3 -B "$root/tools/page/screenshots.py" "$program" screenshots examples > screenshots.log || { cat screenshots.log; exit 1; }
 echo "page: every panel, in both schemes and two widths"
