@@ -52,10 +52,10 @@ static json_t *only(const char *value)
     return out;
 }
 
-/* Members that may only be missing, null or {} are not described. */
+/* Members that may only be missing, null, a list or an object are not described. */
 static bool is_described(const srv_field *f)
 {
-    return f->kind != SRV_ONLY || (strcmp(f->choices, "null") && strcmp(f->choices, "{}"));
+    return f->kind != SRV_ONLY || !strchr("n[{", *f->choices);
 }
 
 static json_t *ids(void) { return list_of(json_pack("{s:s, s:i}", "type", "integer", "minimum", 0)); }
