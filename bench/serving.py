@@ -5,7 +5,7 @@
 
     BUILD        build/release: roformer, bench_serving, bench_engine
     LINES        a text file; each line is an input
-    ROW          throughput short load70 overload slow start generate peers size (default: all)
+    ROW          throughput short load70 overload slow start generate joining peers connections size (default: all)
     --st         a Python with fastapi, uvicorn and sentence-transformers; --infinity: one with infinity-emb
 
 What is compared alternates, and medians are printed. Models: the shipped one for sentences, and one with the shape of
@@ -15,6 +15,7 @@ import http.client
 import json
 import os
 import pathlib
+import random
 import re
 import signal
 import statistics
@@ -41,6 +42,32 @@ def embed(body: Body):
 def health(): return "ok"
 uvicorn.run(app, port=int(sys.argv[2]), log_level="error")
 """
+
+
+MINI = """
+import sys, torch
+from transformers import BertConfig, BertModel
+torch.manual_seed(1)
+words = len(open(sys.argv[1] + "/vocab.txt", encoding="utf-8").read().split("\\n")) - 1
+BertModel(BertConfig(vocab_size=words, hidden_size=384, num_hidden_layers=6, num_attention_heads=12, intermediate_size=1536),
+          add_pooling_layer=True).save_pretrained(sys.argv[1])
+"""
+
+
+def mini(folder, python):
+    """The shape of all-MiniLM-L6 with random weights and the words of the shipped English model."""
+    folder.mkdir()
+    words = (MODELS / "roformer-small-en" / "vocab.txt").read_text(encoding="utf-8")
+    (folder / "vocab.txt").write_text(words, encoding="utf-8")
+    (folder / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": "BertTokenizer", "do_lower_case": True, "model_max_length": 512}))
+    (folder / "modules.json").write_text(json.dumps([
+        {"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.Transformer"},
+        {"idx": 1, "name": "1", "path": "1_Pooling", "type": "sentence_transformers.models.Pooling"}]))
+    (folder / "sentence_bert_config.json").write_text(json.dumps({"max_seq_length": 512, "do_lower_case": False}))
+    (folder / "1_Pooling").mkdir()
+    (folder / "1_Pooling" / "config.json").write_text(json.dumps({"word_embedding_dimension": 384, "pooling_mode_mean_tokens": True}))
+    subprocess.run([python, "-c", MINI, folder], check=True, capture_output=True)
+    return folder
 
 
 def base(folder, causal=False):
@@ -287,31 +314,79 @@ class Bench:
               f"    first token, one after the other with {new // 2} to {new + new // 2}: p50 {later50:.0f} ms, p99 {later99:.0f} ms; of one "
               f"stream alone {alone:.0f} ms, a step of 32 streams about {32e3 / theirs:.0f} ms")
 
+    def joining(self):
+        """The first token of one stream, alone and beside 31 that run all the time; in turns."""
+        folder = base(self.root / "joining", causal=True)
+        prompts = [" ".join(line.split()[:12]) for line in self.lines[:256]]
+        body = lambda n: lambda text: {"prompt": text, "max_tokens": n, "temperature": 0, "stream": True}
+        path, rows = ("--path", "/v1/completions"), []
+        with self.serve(folder) as s:
+            one, many = self.bodies(prompts, "one-joins", body(4)), self.bodies(prompts, "many-run", body(400))
+            for _ in range(self.o.rounds):
+                alone = self.load(s.port, one, *path, "--clients", 1)["first_ms"]
+                running = subprocess.Popen([self.client, str(s.port), many, *path, "--clients", "31", "--seconds", str(self.o.seconds + 6)],
+                                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                time.sleep(3)                             # they have their first tokens
+                beside = self.load(s.port, one, *path, "--clients", 1)["first_ms"]
+                running.wait()
+                rows.append((alone["p50"], alone["p99"], beside["p50"], beside["p99"]))
+        a, b, c, d = (statistics.median(x) for x in zip(*rows))
+        print(f"first token, base shape: one stream alone p50 {a:.0f} ms, p99 {b:.0f} ms; joining 31 running streams p50 {c:.0f} ms, p99 {d:.0f} ms: "
+              f"{d / b:.2f} x by p99, {c / a:.2f} x by p50")
+
+    def kinds(self, model):
+        """Other servers: name -> (command, whether it has OpenAI's route)."""
+        kinds = {"roformer": ([self.program, "serve", "--quiet", "-m", model, "--port", "PORT"], False)}
+        if self.o.st:
+            kinds["FastAPI + sentence-transformers"] = ([self.o.st, "-c", ST, model, "PORT"], False)
+        if self.o.infinity:
+            kinds["infinity-emb"] = ([self.o.infinity, "-m", "infinity_emb.cli", "v2", "--model-id", model, "--served-model-name", "m",
+                                      "--device", "cpu", "--engine", "torch", "--no-bettertransformer", "--port", "PORT",
+                                      "--log-level", "error"], True)
+        return kinds
+
+    def compared(self, model, texts, clients):
+        """Every server in turn, with each list of texts and number of clients: {(name, texts, clients): [load, ...]}"""
+        bodies = {(name, openai): self.bodies(some, f"{name}-{openai}", (lambda x: {"input": x, "model": "m"}) if openai else (lambda x: {"inputs": x}))
+                  for name, some in texts.items() for openai in (False, True)}
+        result = {}
+        for _ in range(self.o.rounds):
+            for kind, (command, openai) in self.kinds(model).items():
+                with Server(command, env=dict(os.environ, OMP_NUM_THREADS="2", DO_NOT_TRACK="1", HF_HUB_OFFLINE="1"),
+                            stdout=subprocess.DEVNULL) as s:
+                    for name in texts:
+                        for n in clients:
+                            ask = s.port, bodies[name, openai], "--path", "/embeddings" if openai else "/embed", "--clients", n
+                            self.load(*ask, seconds=2)
+                            result.setdefault((kind, name, n), []).append(self.load(*ask))
+        return result
+
+    def report(self, what, result, name, n):
+        rate = lambda kind: statistics.median(r["ok_per_second"] for r in result[kind, name, n])
+        for kind in dict.fromkeys(k for k, _, _ in result):
+            rows = result[kind, name, n]
+            if not rate(kind):
+                sys.exit(f"{kind}: no answer with status 200: {rows}")
+            print(f"{n} clients, one text a request, {what}, {kind}: {rate(kind):.1f} requests/s, p99 {statistics.median(r['ms']['p99'] for r in rows):.0f} ms; "
+                  f"ours {rate('roformer') / rate(kind):.2f} x; answers that differ from an earlier one to the same text: "
+                  f"{sum(r['different'] for r in rows)} of {sum(r['status'].get('200', 0) for r in rows)}", flush=True)
+
     def peers(self):
         for name, model, some in ("shipped", self.small, self.lines), ("base", self.base, self.lines[:400]):
-            bodies, openai = self.bodies(some, "bodies"), self.bodies(some, "openai", lambda t: {"input": t, "model": "m"})
-            kinds = {"roformer": ([self.program, "serve", "--quiet", "-m", model, "--port", "PORT"], bodies, "/embed")}
-            if self.o.st:
-                kinds["FastAPI + sentence-transformers"] = ([self.o.st, "-c", ST, model, "PORT"], bodies, "/embed")
-            if self.o.infinity:
-                kinds["infinity-emb"] = ([self.o.infinity, "-m", "infinity_emb.cli", "v2", "--model-id", model, "--served-model-name", "m",
-                                          "--device", "cpu", "--engine", "torch", "--no-bettertransformer", "--port", "PORT",
-                                          "--log-level", "error"], openai, "/embeddings")
-            result = {k: [] for k in kinds}
-            for _ in range(self.o.rounds):
-                for kind, (command, body, path) in kinds.items():
-                    with Server(command, env=dict(os.environ, OMP_NUM_THREADS="2", DO_NOT_TRACK="1", HF_HUB_OFFLINE="1"),
-                                stdout=subprocess.DEVNULL) as s:
-                        self.load(s.port, body, "--path", path, "--clients", 32, seconds=2)
-                        result[kind].append(self.load(s.port, body, "--path", path, "--clients", 32))
-            ours = statistics.median(r["ok_per_second"] for r in result["roformer"])
-            for kind, rows in result.items():
-                median = statistics.median(r["ok_per_second"] for r in rows)
-                if not median:
-                    sys.exit(f"{kind}: no answer with status 200: {rows}")
-                print(f"32 clients, one text a request, {name}, {kind}: {median:.1f} requests/s, p99 "
-                      f"{statistics.median(r['ms']['p99'] for r in rows):.0f} ms; ours {ours / median:.2f} x; answers that differ from an "
-                      f"earlier one to the same text: {sum(r['different'] for r in rows)} of {sum(r['status'].get('200', 0) for r in rows)}")
+            self.report(name, self.compared(model, {"lines": some}, [32]), "lines", 32)
+
+    def connections(self):
+        """Few and many clients, short texts and mixed lengths, a model of 6 layers and 384 components."""
+        if not self.o.st:
+            sys.exit("connections: needs --st")
+        draw, words = random.Random(7), " ".join(self.lines).split()
+        cut = lambda n: " ".join(words[(at := draw.randrange(len(words) - n)):at + n])
+        texts = {"short": [cut(draw.randint(3, 12)) for _ in range(1000)], "mixed": [cut(draw.randint(5, 240)) for _ in range(1000)]}
+        clients = [1, 8, 64, 256]
+        result = self.compared(mini(self.root / "mini", self.o.st), texts, clients)
+        for name, said in ("short", "6 x 384, 3 to 12 words"), ("mixed", "6 x 384, 5 to 240 words"):
+            for n in clients:
+                self.report(said, result, name, n)
 
     def size(self):
         print(f"binary: {self.program.stat().st_size / 1e6:.1f} MB")
@@ -332,7 +407,7 @@ def main():
     print(f"{processor}, {os.cpu_count()} processors, load {os.getloadavg()[0]:.1f}; medians of {o.rounds} rounds", flush=True)
     with tempfile.TemporaryDirectory() as work:
         bench = Bench(o, pathlib.Path(work))
-        for row in o.row or ["size", "start", "short", "throughput", "load70", "overload", "slow", "generate", "peers"]:
+        for row in o.row or ["size", "start", "short", "throughput", "load70", "overload", "slow", "generate", "joining", "peers"]:
             getattr(bench, row)()
             sys.stdout.flush()
 
