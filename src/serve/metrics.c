@@ -236,7 +236,7 @@ void srv_metrics_write(srv_server *s, srv_text *t)
     write_requests(t, &m);
     write_inputs(t, &m);
     write_models(s, t);
-    counter(t, "roformer_http_unreadable_total", "Requests that were not HTTP, or too long: libmicrohttpd answered.",
+    counter(t, "roformer_http_unreadable_total", "Requests that libmicrohttpd could not read and answered itself.",
             (uint64_t)atomic_load(&s->unreadable));
     gauge(t, "roformer_connections", "Open connections.", (double)srv_connections_count(s));
     gauge(t, "roformer_inputs", "Inputs that wait or are computed.", (double)atomic_load(&s->permits));

@@ -8,7 +8,7 @@
 
 typedef struct framing {
     int lengths, codings, hosts, odd;
-    const char *end; /* of the line before */
+    const char *end;    /* of the line before */
     uintptr_t line_end; /* its size in bytes */
 } framing;
 
