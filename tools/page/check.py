@@ -291,6 +291,7 @@ def the_request_of_a_view_can_be_sent(server, browser):
             answers.append(re.sub(r'"(id|created)":("[^"]*"|\d+),', "", done.stdout).split() if view == "generate"
                            else json.loads(done.stdout) if i == 0 else ast.literal_eval(done.stdout))
         expect(answers[0] == answers[1], view, answers)
+        expect(view != "generate" or re.search(r"3 new tokens in \d+\.\d\d s\.", result(browser)), view, result(browser))
     quiet(browser)
 
 

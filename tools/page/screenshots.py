@@ -12,6 +12,7 @@ WIDE, PHONE = (960, 640), (390, 780)
 SCREENSHOTS = {
     "attention": ("attention", WIDE, "light", {"layer": "0", "head": "0", "token": "3"}),
     "fill-mask": ("fill-mask", WIDE, "light", {"text": "He was elected to the House of [MASK] in 1998."}),
+    "vectors": ("embed", WIDE, "light", {}),
     "similarity": ("similarity", WIDE, "dark", {}),
     "search": ("search", WIDE, "light", {"query": "sport", "top": "6"}),
     "positions": ("positions", WIDE, "light", {"layer": "2", "head": "1"}),
@@ -39,7 +40,7 @@ def take(server, browser, folder, screenshots):
         browser.shape(*shape, scheme)
         browser.open(f"{server.url}/#{urllib.parse.urlencode({'view': panel, **state})}")
         browser.wait("!document.getElementById('status').textContent.includes(' of ')", "all models are loaded")
-        browser.wait("!document.querySelector('.result button.plain')", "the text is complete")
+        browser.wait("!document.getElementById('stop')", "the text is complete")
         shown = browser.do("document.querySelector('.result').innerText.replace(/\\s*\\n\\s*/g, '\\n')")
         if not all(words in shown for words in shows):
             sys.exit(f"{name}: expected {shows[0]!r}, got {shown!r}")

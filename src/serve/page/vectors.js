@@ -63,7 +63,7 @@ const csvOf = (texts, vectors) => [["text", ...vectors[0].map((_, j) => j)], ...
 function aboutOne(texts, vectors, i) {
   const near = texts.map((name, j) => ({ name, value: product(vectors[i], vectors[j]), j })).filter((r) => r.j !== i)
     .sort((a, b) => b.value - a.value).slice(0, 6);
-  return [near.length ? bars("Nearest lines", near, cosine, 1) : "",
+  return [el("p", { dir: "auto" }, texts[i]), near.length ? bars("Nearest lines", near, cosine, 1) : "",
     el("h2", {}, `Its ${count(vectors[i].length, "number")} `, copyButton(() => JSON.stringify(vectors[i]), "Copy the numbers")),
     el("div", { "aria-live": "off" }, scroll("Numbers", el("pre", { class: "numbers" }, vectors[i].map((x) => x.toFixed(4)).join("  "))))];
 }

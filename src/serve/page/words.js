@@ -64,23 +64,26 @@ async function generate({ model, state, signal, show, out }) {
   const text = document.createTextNode(""), note = el("p", { class: "hint" }, "Generating …");
   const stopping = new AbortController();
   signal.addEventListener("abort", () => stopping.abort());
-  const stop = el("button", { class: "plain", type: "button", onclick: () => stopping.abort() }, "Stop");
+  const stop = el("button", { id: "stop", class: "plain", type: "button", onclick: () => stopping.abort() }, "Stop");
   show(el("p", { class: "generated", dir: "auto" }, el("span", { class: "prompt" }, state.text), text), note, stop);
   out.removeAttribute("aria-busy");
-  const body = { model: model.id, prompt: state.text, max_tokens: Number(state.tokens), stream: true,
+  const body = { model: model.id, prompt: state.text, max_tokens: Number(state.tokens), stream: true, stream_options: { include_usage: true },
     temperature: Number(state.temperature), seed: Number(state.seed) };
-  let reason = "stopped";
+  const begin = performance.now();
+  let reason = "stopped", tokens = 0;
   try {
     for await (const event of askStream("v1/completions", body, stopping.signal)) {
       if (event.error) throw new Error(event.error.message);
-      text.data += event.choices[0].text;
-      reason = event.choices[0].finish_reason ?? reason;
+      text.data += event.choices[0]?.text ?? "";
+      reason = event.choices[0]?.finish_reason ?? reason;
+      tokens = event.usage?.completion_tokens ?? tokens;
     }
   } catch (e) {
     if (e.name !== "AbortError" || signal.aborted) throw e;
   }
   stop.remove();
   note.textContent = { length: "It has the length that was asked for.", stop: "The model ended the text." }[reason] ?? "Stopped.";
+  if (tokens) note.textContent += ` ${count(tokens, "new token")} in ${((performance.now() - begin) / 1000).toFixed(2)} s.`;
 }
 
 export const panels = [
