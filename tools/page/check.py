@@ -277,7 +277,7 @@ def the_request_of_a_view_can_be_sent(server, browser):
         browser.open(address(server, view, **state))
         browser.wait("document.querySelectorAll('.behind pre').length === 2", "the request is shown")
         times = browser.do("document.querySelector('.behind p').textContent")
-        expect(re.fullmatch(r"(\d+ tokens?\. )?(In the server \d+ ms, of these \d+ in the model; )?until it was shown \d+ ms\.", times), view, times)
+        expect(re.fullmatch(r"(\d+ tokens?\. )?(In the server \d+ ms, of these \d+ in the model\. )?Shown after \d+ ms\.", times), view, times)
         expect(view in ("generate", "tokenize") or "tokens" in times and "server" in times, view, times)
         browser.do("document.querySelector('.behind details').open = true")
         shown, answers = browser.do("[...document.querySelectorAll('.behind pre')].map((e) => e.textContent)"), []

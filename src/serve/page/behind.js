@@ -31,8 +31,8 @@ function timesOf(parts, milliseconds) {
   const sum = (name) => parts.reduce((all, s) => all + Number(s.headers?.get(name) ?? 0), 0);
   const tokens = sum("x-compute-tokens");
   return `${tokens ? `${count(tokens, "token")}. ` : ""}${parts.length > 1 ? `${parts.length} requests. ` : ""}` +
-    (parts.some((s) => s.headers?.has("x-total-time")) ? `In the server ${sum("x-total-time")} ms, of these ${sum("x-inference-time")} in the model; ` : "") +
-    `until it was shown ${Math.round(milliseconds)} ms.`;
+    (parts.some((s) => s.headers?.has("x-total-time")) ? `In the server ${sum("x-total-time")} ms, of these ${sum("x-inference-time")} in the model. ` : "") +
+    `Shown after ${Math.round(milliseconds)} ms.`;
 }
 
 let open = false;                                    /* also in the next view */

@@ -55,7 +55,7 @@ async function attention({ model, state, signal, show, set }) {
       label: (m, n, p) => `${names[m]} → ${names[n]}: ${percent(p)}`, onchoose: (m) => set({ token: m }) })),
     el("figcaption", {}, `Each row is a token; its weights for the tokens of the columns sum to 100 %. The largest weight is ${percent(most)}. ` +
       "Click a row, or choose its token, to see its largest weights." + meaning(marks) + (named ? "" : " With more than 50 tokens, the map has no names: point at a cell to see its two tokens."))),
-    el("div", {}, el("div", { class: "field" }, el("label", { for: "choose-token" }, "Token"), choose),
+    el("div", {}, el("div", { class: "field model" }, el("label", { for: "choose-token" }, "Token"), choose),
       rowOf(names, a.attention[token], token))));
 }
 

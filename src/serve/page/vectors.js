@@ -85,7 +85,7 @@ async function showVectors({ model, state, info, signal, show }) {
     el("div", { class: "plots" },
       texts.length > 2 ? el("figure", {}, map, el("figcaption", {}, `Each point is a line. The map shows the two directions in which the vectors differ ` +
         `most (principal components), with ${share(0)} and ${share(1)} of their variance: what is near on the map is near in these only. Click a point, or choose its line.`)) : "",
-      el("div", {}, el("div", { class: "field" }, el("label", { for: "choose-line" }, "Line"), choice), one)),
+      el("div", {}, el("div", { class: "field model" }, el("label", { for: "choose-line" }, "Line"), choice), one)),
     el("p", {}, saveButton("vectors.json", () => jsonOf(texts, vectors)), " ", saveButton("vectors.csv", () => csvOf(texts, vectors))));
 }
 
