@@ -284,15 +284,31 @@ static rf_status own_vectors(const job *j, int64_t part, rf__worker *with, rf_er
     return status;
 }
 
+/* The vectors of a part's texts without tokens, which follow the `from` others: 0 before the modules, as in
+ * sentence-transformers. */
+static rf_status store_zeros(const job *j, int64_t part, int64_t from, rf_error *why)
+{
+    const int64_t C = rf_model_config(j->p->model)->hidden_size, n = j->parts->cut[part + 1] - j->parts->cut[part];
+    if (from == n || j->row) return RF_OK;                              /* there are no vectors of their tokens       */
+    float *zeros = rf__calloc(j->p->ctx, (size_t)C, (size_t)rf_pooling_count(j->o->pooling) * sizeof *zeros);
+    rf_status status = zeros ? RF_OK : rf_fail(why, RF_ENOMEM, "out of memory: a vector of %lld", (long long)C);
+    for (int64_t i = from; i < n && !status; i++)
+        status = store_vector(j, zeros, j->out + text_of(j, part, i) * width_of(j->p, j->o, false), why);
+    rf__free(j->p->ctx, zeros);
+    return status;
+}
+
 static rf_status compute_part(const job *j, int64_t part, rf__worker *with, rf_error *why)
 {
     rf_pipeline *p = j->p;
     const int64_t C = rf_model_config(p->model)->hidden_size, D = width_of(p, j->o, j->row);
     const float *v = NULL;
     rf_status status = rf__parts_batch(p->ctx, j->parts, part, &with->batch, why);
-    if (!status && (j->row || j->o->skip_special_tokens || j->o->prompt_tokens || rf_pooling_count(j->o->pooling) > 1))
+    if (!status) status = store_zeros(j, part, with->batch.view.B, why);
+    if (status || !with->batch.view.B) return status;
+    if (j->row || j->o->skip_special_tokens || j->o->prompt_tokens || rf_pooling_count(j->o->pooling) > 1)
         return own_vectors(j, part, with, why);
-    if (!status) status = rf_session_embed(with->session, &with->batch.view, j->o->pooling, &v, why);
+    status = rf_session_embed(with->session, &with->batch.view, j->o->pooling, &v, why);
     for (int64_t i = 0; i < with->batch.view.B && !status; i++)
         status = store_vector(j, v + i * C, j->out + text_of(j, part, i) * D, why);
     return status;
@@ -355,12 +371,14 @@ static int64_t count_unknown(const rf_pipeline *p, const rf__text_window *w)
     return n;
 }
 
-/* The index of the first text of the window, from `from`, that has no token except special ones; -1: there is none. */
-static int64_t without_tokens(const rf__text_window *w)
+/* The index of the first text of the window that has no token to pool, although there must be one; -1: none. */
+static int64_t without_tokens(const rf__text_window *w, const rf_embed_options *o)
 {
+    const bool skip = o->skip_special_tokens;
+    if (!skip && !has_pooling(o->pooling, RF_POOL_CLS) && !has_pooling(o->pooling, RF_POOL_MAX)) return -1;
     for (int64_t i = 0; i < w->n; i++) {
         int32_t a, b;
-        own_tokens(w, i, true, &a, &b);
+        own_tokens(w, i, skip, &a, &b);
         if (a == b) return i;
     }
     return -1;
@@ -381,8 +399,11 @@ static rf_status reserve_rows(rf_pipeline *p, const rf_embed_options *o, int64_t
     return reserve(p, p->row[done + w->n], width_of(p, o, true), why);
 }
 
-static rf_status fail_without_tokens(rf_error *why)
+static rf_status fail_without_tokens(const rf_embed_options *o, rf_error *why)
 {
+    if (!o->skip_special_tokens)
+        return rf_fail(why, RF_EDATA, "text: expected a token for pooling %s, got none: the tokenizer adds none to an "
+                       "empty text", rf__poolings_text(o->pooling).text);
     return rf_fail(why, RF_EDATA, "text: expected a token beside special ones, which are skipped, got none");
 }
 
@@ -398,9 +419,9 @@ static int64_t fill_window(rf_pipeline *p, const rf_embed_options *o, const char
         if (add_text(p, w, to, o, text[i], rf__text_bytes(text, bytes, i), &one, bad)) break;
         *cut += one;
     }
-    const int64_t empty = o->skip_special_tokens ? without_tokens(w) : -1;
+    const int64_t empty = without_tokens(w, o);
     if (empty < 0) return i;
-    fail_without_tokens(bad);
+    fail_without_tokens(o, bad);
     i -= w->n - empty;
     w->n = empty;
     return i;
@@ -447,8 +468,8 @@ rf_status rf__embed_encode(const rf_pipeline *p, const rf_embed_options *o, cons
         r->cut += one;
     }
     rf__free(p->ctx, at);
-    const int64_t empty = o->skip_special_tokens && !bad.code ? without_tokens(w) : -1;
-    if (empty >= 0) fail_without_tokens(&bad), i = empty + 1;
+    const int64_t empty = bad.code ? -1 : without_tokens(w, o);
+    if (empty >= 0) fail_without_tokens(o, &bad), i = empty + 1;
     if (bad.code) return rf__text_fail(NULL, i - 1, n, &bad, why);
     r->done = n;
     r->tokens = w->n ? w->start[w->n] : 0;

@@ -120,7 +120,9 @@ rf_status rf__parts_batch(const rf_ctx *ctx, const rf__parts *x, int64_t i, rf__
 {
     const rf__text_window *w = &x->window;
     const uint64_t *order = x->order + x->cut[i];
-    const int64_t B = x->cut[i + 1] - x->cut[i], N = rf__parts_tokens(x, i);
+    const int64_t N = rf__parts_tokens(x, i);
+    int64_t B = x->cut[i + 1] - x->cut[i];
+    while (B && !length_of(w, order[B - 1])) B--;                       /* the shortest texts are last                */
     if (!rf__grow(ctx, &b->id, &b->ids, (size_t)N, sizeof *b->id) ||
         !rf__grow(ctx, &b->start, &b->starts, (size_t)B + 1, sizeof *b->start))
         return rf_fail(why, RF_ENOMEM, "out of memory: a batch of %lld tokens", (long long)N);

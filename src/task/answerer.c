@@ -292,6 +292,8 @@ rf_status rf_answerer_classify(rf_answerer *a, const char *text, size_t bytes, c
         status = rf_encode(rf_model_tokenizer(a->model), text, bytes, pair, pair_bytes, (size_t)a->max_length, 0, e,
                            &dropped, why);
     rf__free(a->ctx, joined);
+    if (!status && !e->n)
+        status = rf_fail(why, RF_EDATA, "text: expected a token, got none: the tokenizer adds none to an empty text");
     if (status) return status;
     a->reading.examples++;
     a->reading.cut += dropped > 0;

@@ -199,6 +199,8 @@ static rf_status encode(rf_engine_job *j, const char *text, size_t bytes, const 
                                      why);
     rf__free(j->engine->ctx, joined);
     j->report.cut += cut;
+    if (!status && j->window.start[j->window.n] == j->window.start[j->window.n - 1])
+        status = rf_fail(why, RF_EDATA, "text: expected a token, got none: the tokenizer adds none to an empty text");
     return status;
 }
 

@@ -57,6 +57,26 @@ cmp -s max.f32 mean.f32 && fail "max is mean"
 printf '\n' | "$program" embed -q -m model --format jsonl > got && [ "$(wc -l < got)" -eq 1 ] || fail "empty line"
 : | "$program" embed -q -m model > none.npy && holds none.npy "'shape': (0, $width), }"
 
+# The vector of an empty text without special tokens is 0, as in sentence-transformers; cls and max have none.
+mkdir bare && cp model/config.json model/model.safetensors bare/ || exit 1
+{
+    printf '{"version": "1.0", "pre_tokenizer": {"type": "Whitespace"}, "model": {"type": "WordPiece", "unk_token": "[UNK]", '
+    printf '"continuing_subword_prefix": "##", "max_input_chars_per_word": 100, "vocab": {'
+    sed 's/["\\]/\\&/g' model/vocab.txt | awk '{ printf("%s\"%s\": %d", NR > 1 ? ", " : "", $0, NR - 1) }'
+    echo '}}}'
+} > bare/tokenizer.json
+echo '{"tokenizer_class": "PreTrainedTokenizerFast", "unk_token": "[UNK]"}' > bare/tokenizer_config.json
+printf 'the city\n\nof red\n' > some
+for how in mean last; do
+    "$program" embed -q -m bare --format jsonl --pooling $how some > got || fail "an empty text, $how"
+    [ "$(sed -n 2p got | tr -d ' 0,')" = '[]' ] && [ "$(wc -l < got)" -eq 3 ] || fail "an empty text, $how: $(cut -c1-60 got)"
+    printf 'the city\nof red\n' | "$program" embed -q -m bare --format jsonl --pooling $how > others
+    sed 2d got | cmp -s - others || fail "the texts next to an empty one, $how"
+done
+printf '\n' | "$program" embed -q -m bare --format jsonl | tr -d ' 0,' > got && [ "$(cat got)" = '[]' ] || fail "an empty text alone"
+"$program" embed -q -m bare --tokens --format jsonl some | sed -n 2p > got && [ "$(cat got)" = '[]' ] || fail "tokens of an empty text"
+expect 3 'some:2: text: expected a token for pooling max, got none' "$program" embed -q -m bare --pooling max some
+
 # Too long a line is cut and counted, or not at all with 0.
 awk 'BEGIN { for (i = 0; i < 100; i++) printf "city "; print "" }' > long
 input=long expect 0 '1 of 1 lines were longer than 64 tokens and were truncated \(--max-length\)' "$program" embed -m model --format f32
