@@ -13,6 +13,7 @@ static void empty_texts_are_rows(void **state)
         {"a.tsv", "text\nthe cat\n\nred\n\ndog\n", NULL, 5, 0, 6},
         {"a.tsv", "\nthe cat\n\n", "1", 3, 0, 3},
         {"a.tsv", "\nthe cat\told\nred\tdog\n\nred\tdog\n\n", "1", 3, 2, 5},  /* two columns: an empty line is no row */
+        {"a.csv", "id,text\r\r\n1,the\r\r\n2,\"red\"\r\r\n", NULL, 2, 0, 3},
         {"a.jsonl", "\n{\"text\": \"the\"}\n \n{\"text\": \"\"}\n\n", NULL, 2, 2, 4},
     };
     for (size_t i = 0; i < RF_COUNT(files); i++) {

@@ -220,7 +220,8 @@ static void cut(char *at, char *end, const dialect *d, row *out)
         }
         char *to = at;
         while (at < end && *at != d->separator && *at != '\n') at++;
-        const bool cr = at > to && at[-1] == '\r' && (at == end || *at == '\n');
+        ptrdiff_t cr = 0;               /* CR CR LF, which Python's csv writes on Windows without newline="", too     */
+        while ((at == end || *at == '\n') && at - cr > to && at[-1 - cr] == '\r') cr++;
         if (quoted && at - cr > to) out->fault = ROW_BEHIND;
         if (!quoted) to = at - cr;
         if (out->n < COLUMNS) {
