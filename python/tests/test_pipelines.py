@@ -35,8 +35,13 @@ class FillMask(unittest.TestCase):
         self.assertEqual([x["token_str"] for x in found], ["medal", "title"])
         whole = self.fill("She won the gold [MASK] at the Olympic Games.", top_k=2)
         self.assertEqual(found, whole)
-        with self.assertRaisesRegex(ArgumentError, "nosuchtoken"):
-            self.fill("a [MASK]", targets="nosuchtoken")
+        with self.assertWarnsRegex(UserWarning, "'Medal'; the first token of its text, medal, is used"):      # as transformers
+            self.assertEqual(self.fill("a [MASK].", targets="Medal"), self.fill("a [MASK].", targets="medal"))
+        with self.assertWarnsRegex(UserWarning, "the first token of its text, medal, is used") as caught:
+            self.assertEqual(len(self.fill("a [MASK].", targets=["medals of", "title"])), 2)
+        self.assertEqual(caught.filename, __file__)
+        with self.assertWarns(UserWarning), self.assertRaisesRegex(ArgumentError, "targets: expected tokens"):
+            self.fill("a [MASK]", targets="")
 
     def test_bad_input(self):
         with self.assertRaises(DataError):

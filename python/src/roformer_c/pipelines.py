@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import ctypes
+import warnings
 from typing import (Any, Dict, Iterable, List, Literal, Mapping, Optional, Sequence, Tuple, Type, TypedDict, Union,
                     overload)
 
@@ -57,8 +58,8 @@ class FillMaskPipeline(Pipeline):
     def __call__(self, inputs: Any, *, top_k: int = 5, targets: Union[None, str, Sequence[str]] = None,
                  tokenizer_kwargs: Optional[Mapping[str, Any]] = None, batch_size: Optional[int] = None,
                  num_workers: Optional[int] = None) -> Union[List[Filled], List[List[Filled]], List[Any]]:
-        """top_k tokens for each mask; targets: tokens of the vocabulary to choose from (None: all); tokenizer_kwargs:
-        truncation, max_length and padding."""
+        """top_k tokens for each mask; targets: tokens of the vocabulary to choose from (None: all), or texts, which stand
+        for their first token; tokenizer_kwargs: truncation, max_length and padding."""
         positive("top_k", top_k)
         idle(batch_size, num_workers, None)
         limit = self.named_limit("tokenizer_kwargs", tokenizer_kwargs)
@@ -75,11 +76,20 @@ class FillMaskPipeline(Pipeline):
         if targets is None:
             return None
         names = [targets] if isinstance(targets, str) else list(targets)
-        found = [self.tokenizer.token_to_id(name) for name in names]
-        if None in found or not found:
-            missing = [n for n, i in zip(names, found) if i is None]
-            raise errors.ArgumentError("targets: expected tokens of the vocabulary, got %s" % (missing or "none"))
+        found = list(filter(lambda i: i is not None, map(self._target, names)))
+        if not found:
+            raise errors.ArgumentError("targets: expected tokens of the vocabulary, got %s" % (names or "none"))
         return np.unique(np.array(found, np.int32))
+
+    def _target(self, name: str) -> Optional[int]:
+        """The id of a token; of another text, with a warning, that of its first token; None: it has none."""
+        own = self.tokenizer.token_to_id(name)
+        if own is not None:
+            return own
+        pieces = self.tokenizer.encode(name, add_special_tokens=False)
+        got = "the first token of its text, %s, is used" % pieces.tokens[0] if pieces.ids else "it is ignored"
+        warnings.warn("targets: expected a token of the vocabulary, got %r; %s" % (name, got), stacklevel=6)
+        return pieces.ids[0] if pieces.ids else None
 
     def _fill(self, pipeline: int, texts: _texts.Block, top_k: int, ids: Any, limit: int) -> List[Any]:
         o, why, mask, masks = abi.rf_fill_options(), Error(), ctypes.c_void_p(), ctypes.c_int64()

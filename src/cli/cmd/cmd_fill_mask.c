@@ -70,8 +70,6 @@ static rf_status find_targets(job *j)
             size_t pieces;
             const rf_status status = first_piece(j, word, &id, &pieces);
             if (status) return status;
-            if (pieces > 1 && strpbrk(word, " \t"))
-                return rf_fail(why, RF_EARG, "--target: expected one word for a mask, got \"%.60s\"", word);
             if (id < 0 || id == rf_tokenizer_unk(j->m.t)) {
                 cli_note(j->io, "--target %.60s: not in the vocabulary, ignored", word);
                 continue;
