@@ -17,10 +17,10 @@ import urllib.request
 from browser import Browser, Server
 
 PANELS = {"model": ["Missing words", "Tokens", "Vectors", "Similarity", "Attention", "Positions"],
-          "causal": ["Generate", "Tokens", "Vectors", "Similarity", "Attention", "Positions"],
+          "causal": ["Next word", "Generate", "Tokens", "Vectors", "Similarity", "Attention", "Positions"],
           "pairs": ["Tokens", "Rerank", "Attention"], "labels": ["Tokens", "Labels", "Attention"],
           "translate": ["Tokens", "Translate"], "token": ["Tokens", "Tags", "Attention"], "span": ["Tokens", "Answers", "Attention"]}
-VIEWS = ["fill-mask", "generate", "tokenize", "embed", "similarity", "search", "rerank", "classify", "tags", "answers", "translate", "attention", "positions"]
+VIEWS = ["fill-mask", "next-word", "generate", "tokenize", "embed", "similarity", "search", "rerank", "classify", "tags", "answers", "translate", "attention", "positions"]
 MARKUP = "<img src=x onerror=\"window.harmed=1\"><b>old</b> river"
 SHAPES = [(1000, 800), (360, 800)]
 
@@ -125,7 +125,7 @@ def the_keyboard_reaches_everything_in_order(server, browser):
 
 def text_with_markup_stays_text(server, browser):
     browser.shape(1000, 800, "light")
-    fields = {"fill-mask": {"text": MARKUP + " [MASK]"}, "generate": {"text": MARKUP}, "tokenize": {"text": MARKUP},
+    fields = {"fill-mask": {"text": MARKUP + " [MASK]"}, "next-word": {"text": MARKUP}, "generate": {"text": MARKUP}, "tokenize": {"text": MARKUP},
               "embed": {"texts": MARKUP}, "similarity": {"texts": MARKUP + "\nb"}, "search": {"query": MARKUP}, "rerank": {"query": MARKUP, "texts": MARKUP},
               "classify": {"text": MARKUP}, "tags": {"text": MARKUP}, "answers": {"question": "old", "context": MARKUP},
               "translate": {"texts": MARKUP}, "attention": {"text": MARKUP}, "positions": {"text": MARKUP}}
@@ -352,6 +352,23 @@ def lines_can_come_from_a_file(server, browser):
     quiet(browser)
 
 
+def the_next_word_is_what_is_generated(server, browser):
+    browser.open(address(server, "next-word", text="the old", top="20"))
+    shares = browser.do("[...document.querySelectorAll('.result .number')].map((e) => parseFloat(e.textContent))")
+    expect(2 <= len(shares) <= 20 and shares == sorted(shares, reverse=True) and sum(shares) < 100.1, "the shares are", shares)
+    text = "the old"
+    for _ in range(3):                                    # click by click, what a temperature of 0 gives
+        browser.do("document.querySelector('.result .bars button').click()")
+        browser.wait(f"document.getElementById('field-text').value !== {json.dumps(text)}", "the token is appended")
+        browser.settled()
+        text = browser.do("document.getElementById('field-text').value")
+    browser.open(address(server, "generate", text="the old", tokens="3", temperature="0"))
+    browser.wait("!document.getElementById('stop')", "the text is complete")
+    whole = browser.do("document.querySelector('.generated').textContent")
+    expect(whole == text, "clicks give", text, "and the model", whole)
+    quiet(browser)
+
+
 def every_example_has_a_result(server, browser):
     for view in VIEWS:
         browser.open(address(server, view))
@@ -423,7 +440,7 @@ def main():
             for test in (each_check_can_fail, every_panel_can_be_read, the_keyboard_reaches_everything_in_order, text_with_markup_stays_text,
                          an_address_holds_the_state, a_tab_keeps_its_input, a_click_on_a_map_keeps_the_scroll_position, unknown_tokens_are_named,
                          errors_are_sentences, opened_while_models_load_it_shows_the_first_panel, many_lines_are_ranked,
-                         the_request_of_a_view_can_be_sent, vectors_are_mapped_copied_and_saved, lines_can_come_from_a_file, every_example_has_a_result, only_this_server_is_asked):
+                         the_request_of_a_view_can_be_sent, vectors_are_mapped_copied_and_saved, lines_can_come_from_a_file, the_next_word_is_what_is_generated, every_example_has_a_result, only_this_server_is_asked):
                 test(server, browser)
                 print(f"{test.__name__}: {failures} failed so far", flush=True)
         a_model_has_its_panels(program, folder, browser)

@@ -11,7 +11,7 @@ const $ = (id) => document.getElementById(id);
 let models = [], info = {}, running = null, current = null, currentModel = null, touched = false;
 const memory = {};                                   /* panel: its last state, while the page is open */
 
-const able = (panel) => models.filter((m) => m.can?.includes(panel.id));
+const able = (panel) => models.filter((m) => m.can?.includes(panel.can ?? panel.id));
 const shown = () => all.filter((p) => able(p).length);
 
 /* ---- the address ------------------------------------------------------------------------------------------------- */

@@ -58,7 +58,21 @@ async function showTokens({ model, state, signal, show }) {
     tokenList(tokens));
 }
 
+/* ---- next words -------------------------------------------------------------------------------------------------- */
+
+/* The tokens that may come next; one that is clicked is appended to the text. */
+async function nextWords({ model, state, signal, show, set }) {
+  const body = { model: model.id, prompt: state.text, max_tokens: 1, temperature: 0, logprobs: Number(state.top) };
+  const [choice] = (await ask("v1/completions", body, signal)).choices, [next] = choice.logprobs.top_logprobs;
+  const rows = Object.entries(next ?? {}).map(([word, logprob]) => ({ word, value: Math.exp(logprob) })).sort((a, b) => b.value - a.value);
+  show(rows.length ? bars("The most likely next tokens", rows.map(({ word, value }) => ({ value, name: el("button", { class: "plain small", type: "button",
+    onclick: () => set({ text: state.text + word }) }, visible(word.trim() || JSON.stringify(word))) })), undefined, 1)
+    : el("p", {}, "Most likely, the text ends here."));
+}
+
 /* ---- generated text ---------------------------------------------------------------------------------------------- */
+
+const beginnings = [["en", "one word", { text: "The" }], ["en", "a river", { text: "The old river" }], ["zh", "Chinese", { text: "从前" }]];
 
 async function generate({ model, state, signal, show, out }) {
   const text = document.createTextNode(""), note = el("p", { class: "hint" }, "Generating …");
@@ -92,9 +106,14 @@ export const panels = [
     examples: blanks,
     fields: [{ name: "text", label: "Text with missing words", type: "text", rows: 2 },
       { name: "top", label: "Words to show", type: "number", min: 1, max: 50, value: 8 }] },
+  { id: "next-word", can: "generate", title: "Next word", verb: "Continue", run: nextWords,
+    hint: "A language model computes how likely each token is to come next. Click one to append it to the text.",
+    examples: beginnings,
+    fields: [{ name: "text", label: "Beginning", type: "text", rows: 2 },
+      { name: "top", label: "Tokens to show", type: "number", min: 1, max: 20, value: 10 }] },
   { id: "generate", title: "Generate", verb: "Generate", run: generate,
     hint: "The model continues the text. The higher the temperature, the less predictable; 0 takes the likeliest. The same seed gives the same text.",
-    examples: [["en", "one word", { text: "The" }], ["en", "a river", { text: "The old river" }], ["zh", "Chinese", { text: "从前" }]],
+    examples: beginnings,
     fields: [{ name: "text", label: "Beginning", type: "text" },
       { name: "tokens", label: "New tokens", type: "number", min: 1, max: (model, info) => Math.min(2000, info.max_new_tokens ?? 2000), value: 60 },
       { name: "temperature", label: "Temperature", type: "number", min: 0, max: 5, step: 0.1, value: 0.8 },
