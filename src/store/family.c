@@ -35,13 +35,37 @@ const char *rf__config_class_now(const rf_family_config *f, const char *name, ch
     return to;
 }
 
+/* The class that the file names, as f calls it today; NULL: none. */
+static const char *class_of(const rf_family_config *f, const json_t *root, char *to, size_t size)
+{
+    const char *name = json_string_value(json_array_get(json_object_get(root, "architectures"), 0));
+    return name ? rf__config_class_now(f, name, to, size) : NULL;
+}
+
 static bool has_class(const rf_family_config *f, const json_t *root)
 {
     char now[sizeof ((rf_config *)0)->architecture];
-    const char *name = json_string_value(json_array_get(json_object_get(root, "architectures"), 0));
-    if (name) name = rf__config_class_now(f, name, now, sizeof now);
+    const char *name = class_of(f, root, now, sizeof now);
     for (const rf_class_row *is = f->class; name && is->name; is++)
         if (!strcmp(is->name, name)) return true;
+    return false;
+}
+
+/* Whether a class without a row belongs to f by its beginning: BertModel, BertForNextSentencePrediction. */
+static bool has_stem(const rf_family_config *f, const json_t *root)
+{
+    char now[sizeof ((rf_config *)0)->architecture];
+    const char *name = class_of(f, root, now, sizeof now), *first = f->class->name, *end = strstr(first, "For");
+    const size_t n = end ? (size_t)(end - first) : 0;
+    if (!name || !n || strncmp(name, first, n) != 0) return false;
+    return !strncmp(name + n, "For", 3) || !strncmp(name + n, "LMHead", 6) || !strcmp(name + n, "Model");
+}
+
+/* Whether any family's class is that of the file. */
+static bool is_known(bool (*has)(const rf_family_config *f, const json_t *root), const json_t *root)
+{
+    for (const rf_family_config *const *e = rf__config_families; *e; e++)
+        if (has(*e, root)) return true;
     return false;
 }
 
@@ -53,9 +77,19 @@ static bool is_called(const rf_family_config *f, const json_t *root)
         return json_is_string(type) &&
                (!strcmp(json_string_value(type), f->model_type) ||
                 (f->older.type && !strcmp(json_string_value(type), f->older.type)));
-    for (const rf_family_config *const *e = rf__config_families; *e; e++)
-        if (has_class(*e, root)) return has_class(f, root);
+    if (is_known(has_class, root)) return has_class(f, root);
+    if (is_known(has_stem, root)) return has_stem(f, root);
     return !strcmp(f->model_type, rf__config_families[0]->model_type);
+}
+
+/* A file without model_type is not a RoFormer if it names another model's class. */
+static rf_status check_class(const char *file, const json_t *root, rf_error *why)
+{
+    const json_t *type = json_object_get(root, "model_type");
+    const char *name = json_string_value(json_array_get(json_object_get(root, "architectures"), 0));
+    if (!name || (type && !json_is_null(type)) || is_known(has_class, root) || is_known(has_stem, root)) return RF_OK;
+    return rf_fail(why, RF_EUNSUPPORTED, "%s: architectures: expected the class of a supported model, as there is no "
+                   "model_type, got \"%s\"", file, rf__printable(name).text);
 }
 
 static bool agrees(const rf_config_sign *s, const json_t *root)
@@ -110,6 +144,8 @@ static rf_status unknown_type(const char *file, const json_t *type, rf_error *wh
 rf_status rf__config_pick(const char *file, const json_t *root, const rf_family_config **out, rf_error *why)
 {
     const rf_config_sign *s = NULL;                     /* of the first family of this model_type                     */
+    const rf_status status = check_class(file, root, why);
+    if (status) return status;
     for (const rf_family_config *const *f = rf__config_families; *f; f++) {
         if (!is_called(*f, root)) continue;
         if ((*f)->code.text && names_code(root, (*f)->code.text) != (*f)->code.named) continue;

@@ -111,7 +111,8 @@ static void ranges(void **state)
     refused("{\"layer_norm_eps\":true}", RF_EDATA, "layer_norm_eps: expected a number, got true");
     refused("{\"hidden_act\":3}", RF_EDATA, "hidden_act: expected a string, got an integer");
     refused("{\"architectures\":\"x\"}", RF_EDATA, "architectures: expected a list of strings, got a string");
-    refused("{\"architectures\":[\"0123456789012345678901234567890123456789012345678901234567890123\"]}", RF_EDATA,
+    refused("{\"model_type\":\"roformer\",\"architectures\":"
+            "[\"0123456789012345678901234567890123456789012345678901234567890123\"]}", RF_EDATA,
             "architectures[0]: expected at most 63 bytes, got 64");
     refused("{\"vocab_size\":5,\"vocab_size\":5}", RF_EDATA, "duplicate");
     refused("[]", RF_EDATA, "object, got a list of 0");

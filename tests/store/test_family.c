@@ -57,8 +57,19 @@ static void silence_is_a_roformer(void **state)
     rf_config c = parse("{}"), other;
     rf_error why = {0}, alien = {0};
     assert_string_equal(c.family, "roformer");
-    c = parse("{\"architectures\":[\"SomethingElse\"]}");
-    assert_string_equal(c.family, "roformer");
+    static const char *const classes[][2] = {
+        {"RoFormerModel", "roformer"}, {"RoFormerForNothing", "roformer"}, {"BertModel", "bert"},
+        {"BertForNextSentencePrediction", "bert"}, {"BertForMaskedLM", "bert"}, {"RobertaModel", "roberta"},
+        {"XLMRobertaForNothing", "xlm_roberta"}, {"MPNetModel", "mpnet"}, {"NewForNothing", "gte"},
+    };
+    for (size_t i = 0; i < RF_COUNT(classes); i++) {                    /* a class without a row, by its beginning    */
+        char text[80];
+        snprintf(text, sizeof text, "{\"architectures\":[\"%s\"]}", classes[i][0]);
+        assert_string_equal(parse(text).family, classes[i][1]);
+    }
+    refused("{\"architectures\":[\"SomethingElse\"]}", RF_EUNSUPPORTED,
+            "architectures: expected the class of a supported model, as there is no model_type, got \"SomethingElse\"");
+    refused("{\"architectures\":[\"DistilBertModel\"]}", RF_EUNSUPPORTED, "got \"DistilBertModel\"");
     assert_int_equal(rf_config_defaults_of("gpt", &other, &why), RF_EARG);
     t_failed(&why, RF_EARG, "family: expected one of roformer, bert, ");
     t_failed(&why, RF_EARG, ", transformer, got");
