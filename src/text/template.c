@@ -95,14 +95,14 @@ static bool is_function(const char *name)
     return false;
 }
 
-/* A function is only known to be defined and true. */
+/* A function as a value is only known to be there. */
 static json_t *look_up(const rf__rendering *r, const char *name)
 {
     for (const scope *s = r->scope; s; s = s->up) {
         json_t *v = json_object_get(s->names, name);
         if (v) return rf__template_kept(r, v);
     }
-    return macro_of(r, name) || is_function(name) ? json_true() : NULL;
+    return macro_of(r, name) || is_function(name) ? json_incref(r->function) : NULL;
 }
 
 /* Assigns to a name, to a member of a namespace, or to several names. Takes the value. */
@@ -231,6 +231,7 @@ static json_t *call_function(rf__rendering *r, const char *name, const rf__argum
         const size_t n = text && r->now ? strftime(date, sizeof date, text, r->now) : 0;
         return n ? rf__template_text(r, date, n) : rf__template_fail(r, RF_EUNSUPPORTED, "strftime_now: this format");
     }
+    if (first == r->undefined) return rf__template_fail(r, RF_EDATA, "%s: got an undefined value", name);
     json_t *fresh = rf__template_made(r, first ? json_copy((json_t *)(uintptr_t)first) : json_object());
     if (fresh && (!json_is_object(fresh) || json_object_update(fresh, a->named)))
         rf__template_fail(r, RF_EUNSUPPORTED, "%s: expected an object", name);
@@ -279,7 +280,7 @@ static json_t *evaluate_unary(rf__rendering *r, const rf__phrase *x)
 {
     json_t *a = eval(r, x->a), *v = NULL, *zero = json_integer(0);
     if (!strcmp(x->name, "not")) v = json_boolean(!rf__template_true(a));
-    else if (!r->why->code && rf__template_made(r, zero)) v = rf__template_binary(r, "-", zero, a);
+    else if (!r->why->code && rf__template_made(r, zero)) v = rf__template_binary(r, x->name, zero, a);
     json_decref(zero);
     json_decref(a);
     return v;
@@ -289,8 +290,11 @@ static json_t *evaluate_part(rf__rendering *r, const rf__phrase *x)
 {
     const rf__phrase *const from[3] = {x->b, x->c, x->d};
     json_t *of = eval(r, x->a), *part[3] = {0}, *v = NULL;
-    for (int i = 0; i < 3 && x->kind != NODE_MEMBER && !r->why->code; i++)
+    for (int i = 0; i < 3 && x->kind != NODE_MEMBER && !r->why->code; i++) {
         if (from[i]) part[i] = eval(r, from[i]);
+        if (x->kind == NODE_SLICE && from[i] && !part[i])
+            rf__template_fail(r, RF_EDATA, "a slice: expected whole numbers, got an undefined value");
+    }
     r->line = x->line;
     if (!of && !r->why->code)
         rf__template_fail(r, RF_EDATA, "%.60s is undefined", x->a->name ? x->a->name : "a value before . or [");
@@ -578,12 +582,14 @@ rf_status rf__template_render(const rf_template *t, const json_t *variables, con
     rf_error own = {0};
     scope given = {.names = (json_t *)(uintptr_t)variables}, top = {json_object(), &given};
     rf__rendering r = {.t = t, .now = now, .why = &own, .undefined = json_object(), .steps = RF_TEMPLATE_STEPS,
-                       .spaces = json_array(), .scope = &top, .out = rf__alloc(t->ctx, 64), .capacity = 64};
-    if (r.undefined && r.spaces && top.names && r.out) run(&r, t->first);
+                       .function = json_string("a function"), .spaces = json_array(), .scope = &top,
+                       .out = rf__alloc(t->ctx, 64), .capacity = 64};
+    if (r.undefined && r.function && r.spaces && top.names && r.out) run(&r, t->first);
     else rf_fail(&own, RF_ENOMEM, "%s: out of memory for the text of a template", t->name);
     json_decref(top.names);
     json_decref(r.spaces);
     json_decref(r.undefined);
+    json_decref(r.function);
     if (own.code) rf__free(t->ctx, r.out);
     if (own.code) return rf_fail(why, own.code, "%s", own.text);
     r.out[r.n] = 0;

@@ -157,7 +157,7 @@ static rf__phrase *unary(rf__tags *p, bool filters)
     if (!rf__tags_enter(p)) return NULL;
     rf__phrase *x;
     if (rf__tags_sign(p, "-")) x = rf__tags_node(p, NODE_UNARY, "-", unary(p, false), NULL);
-    else if (rf__tags_sign(p, "+")) x = unary(p, false);
+    else if (rf__tags_sign(p, "+")) x = rf__tags_node(p, NODE_UNARY, "+", unary(p, false), NULL);
     else x = primary(p);
     x = postfix(p, x, filters);
     p->depth--;

@@ -62,7 +62,7 @@ typedef struct rf__rendering {
     const rf_template *t;
     const struct tm *now;
     rf_error *why;
-    json_t *undefined;
+    json_t *undefined, *function;
     int line;      /* of what is computed                                         */
     int64_t steps; /* that are left                                               */
     int depth;     /* of calls of functions here                                  */

@@ -138,7 +138,7 @@ static size_t escape(rf__tags *p, char *out)
     p->at++;
     if (c == '\n') return 0;
     if (c && short_one) return out[0] = to[short_one - from], 1;
-    if (rf__tags_is_digit(c) || c == 'N') return rf__tags_wrong(p, RF_EUNSUPPORTED, "expected another escape"), 0;
+    if (rf__tags_is_digit(c) || c == 'N' || (unsigned char)c >= 0x80) return rf__tags_wrong(p, RF_EUNSUPPORTED, "expected another escape"), 0;
     if (!digits) return out[0] = '\\', out[1] = c, 2;
     for (int i = 0; i < digits; i++) {
         if (p->at == p->end || !strchr("0123456789abcdefABCDEF", *p->at))
@@ -182,7 +182,7 @@ rf__phrase *rf__tags_number(rf__tags *p)
         p->at++;
     }
     text[n] = 0;
-    if (n > 18 || (p->at < p->end && rf__tags_is_letter(*p->at)))
+    if (n > 18 || (*text == '0' && rf__tags_is_digit(text[1])) || (p->at < p->end && rf__tags_is_letter(*p->at)))
         return rf__tags_wrong(p, RF_EUNSUPPORTED, "expected another number");
     json_t *value = real ? json_real(strtod(text, NULL)) : json_integer(strtoll(text, NULL, 10));
     return rf__tags_constant(p, NODE_CONSTANT, value);

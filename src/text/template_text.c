@@ -266,13 +266,23 @@ static json_t *join(const job *j)
     return v;
 }
 
+static const struct {
+    const char *name;
+    json_t *(*of)(const job *j);
+} row[] = {{"strip", strip}, {"lstrip", strip}, {"rstrip", strip}, {"split", split}, {"rsplit", split},
+           {"replace", replace}, {"startswith", has_end}, {"endswith", has_end}, {"removeprefix", remove_end},
+           {"removesuffix", remove_end}, {"upper", change_case}, {"lower", change_case}, {"capitalize", change_case},
+           {"title", change_case}, {"find", find}, {"count", find}, {"join", join}};
+
+bool rf__text_is_method(const char *name)
+{
+    for (size_t i = 0; i < RF_COUNT(row); i++)
+        if (!strcmp(name, row[i].name)) return true;
+    return false;
+}
+
 json_t *rf__text_method(rf__rendering *r, const json_t *of, const char *name, const rf__arguments *x)
 {
-    static const struct { const char *name; json_t *(*of)(const job *j); } row[] = {
-        {"strip", strip}, {"lstrip", strip}, {"rstrip", strip}, {"split", split}, {"rsplit", split},
-        {"replace", replace}, {"startswith", has_end}, {"endswith", has_end}, {"removeprefix", remove_end},
-        {"removesuffix", remove_end}, {"upper", change_case}, {"lower", change_case}, {"capitalize", change_case},
-        {"title", change_case}, {"find", find}, {"count", find}, {"join", join}};
     const job j = {r, of, json_string_value(of), json_string_length(of), name, x};
     for (size_t i = 0; i < RF_COUNT(row); i++)
         if (!strcmp(name, row[i].name)) return rf__template_spend(r, j.n) ? row[i].of(&j) : NULL;

@@ -110,6 +110,7 @@ json_t *rf__template_string(rf__rendering *r, const json_t *v)
 {
     char text[400];
     if (!v) return rf__template_text(r, "", 0);
+    if (v == r->function) return rf__template_fail(r, RF_EUNSUPPORTED, "a function as text");
     if (json_is_string(v)) return json_incref((json_t *)(uintptr_t)v);
     if (json_is_array(v) || json_is_object(v))
         return rf__template_fail(r, RF_EUNSUPPORTED, "a list or an object as text: expected | tojson");
@@ -212,7 +213,7 @@ static bool is_method_of_object(const char *name)
 json_t *rf__template_member(rf__rendering *r, const json_t *of, const char *name)
 {
     json_t *v = json_object_get(of, name);
-    if (json_is_object(of) && is_method_of_object(name))
+    if (json_is_object(of) ? is_method_of_object(name) : json_is_string(of) && rf__text_is_method(name))
         return rf__template_fail(r, RF_EUNSUPPORTED, ".%s without ()", name);
     return rf__template_kept(r, v);
 }
