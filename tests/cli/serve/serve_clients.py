@@ -271,6 +271,9 @@ def answers_are_as_openapi_describes_them():
                 ("/rerank", {"query": "a", "texts": ["b"], "return_text": True}, "pairs"),
                 ("/predict", {"inputs": [["a"], ["b"]]}, "labels"), ("/fill_mask", {"inputs": ["a [MASK] [MASK]"]}, "model"),
                 ("/translate", {"q": ["one"], "source": "auto", "target": "de", "alignments": True}, "translate"),
+                ("/generate", {"inputs": "a", "parameters": {"details": True, "max_new_tokens": 2}}, "causal"),
+                ("/v1/completions", {"prompt": "a", "max_tokens": 2, "logprobs": 2}, "causal"),
+                ("/v1/chat/completions", {"messages": [{"role": "user", "content": "a"}], "max_tokens": 2, "logprobs": True}, "chat"),
                 ("/detect", {"q": ["one"]}, "translate"), ("/positions", {}, "model"))
         for path, body, model in more:
             schema = api["paths"][path]["post"]["responses"]["200"]["content"]["application/json"]["schema"]
