@@ -138,9 +138,9 @@ def s4_unclear_framing_is_refused_and_nothing_after_it_is_read():
     with Server(program, "-m", "model") as s:
         before = embed(s)
         for data, allowed in ROWS:
-            got, everything = framed(s, data, allowed == (200,))
+            got, everything = framed(s, data, 200 in allowed and None not in allowed)
             while got is None and None not in allowed:    # a busy machine: it looked as if the client had left
-                got, everything = framed(s, data, allowed == (200,))
+                got, everything = framed(s, data, 200 in allowed and None not in allowed)
             expect(got in allowed, data[:200], "expected", allowed, "got", everything[:300])
             expect(everything.count(b"HTTP/1.1 200") == (got == 200), data[:200], "more was answered:", everything)
         same_as_before(s, before)
