@@ -66,6 +66,7 @@ static srv_request *new_part(srv_request *r, const json_t *instance)
         return srv_error(r, 503, "Overloaded", "out of memory: an instance"), NULL;
     }
     part->whole = r;
+    atomic_fetch_add(&r->users, 1); /* until the part is freed */
     part->over = instance_over;
     part->in = in;
     part->phase = SRV_WORK;
@@ -74,7 +75,7 @@ static srv_request *new_part(srv_request *r, const json_t *instance)
     return part;
 }
 
-/* Starts the next instance, after whose end nothing here may use the request. */
+/* Starts the next instance, after whose end nothing here may use the whole request. */
 static void answer_next(srv_request *r)
 {
     instances *x = r->own;
@@ -85,11 +86,15 @@ static void answer_next(srv_request *r)
     }
     if (!srv_go_on(r)) return;
     srv_request *part = new_part(r, json_array_get(x->list, x->next++));
-    if (!part || !srv_need_model(part, NULL)) return;
-    srv_step *step = step_of(part);
-    for (const srv_route *own = srv_routes; own->path && !part->route; own++)
-        if (own->step == step) part->route = own;
-    step(part);
+    if (!part) return;
+    atomic_fetch_add(&part->users, 1); /* as a worker counts itself: a step uses its request after an error */
+    if (srv_need_model(part, NULL)) {
+        srv_step *step = step_of(part);
+        for (const srv_route *own = srv_routes; own->path && !part->route; own++)
+            if (own->step == step) part->route = own;
+        step(part);
+    }
+    srv_request_release(part);
 }
 
 void srv_api_vertex(srv_request *r)

@@ -45,6 +45,7 @@ void srv_request_release(srv_request *r)
     free(r->path);
     pthread_mutex_destroy(&r->lock);
     if (r->counted) atomic_fetch_sub(&r->s->active, 1);
+    if (r->whole) srv_request_release(r->whole);
     free(r);
 }
 

@@ -143,8 +143,10 @@ def sagemaker_and_vertex_are_served():
                                 ({"instances": [texts, {"inputs": 1}]}, 422, "`inputs`"), ({}, 422, "`instances`"),
                                 ({"instances": [texts, {"inputs": "a", "model": "nobody"}]}, 404, "nobody"),
                                 ({"instances": [{"inputs": ["a"] * 33}]}, 422, "batch size 33"),
+                                ({"instances": [texts, {"inputs": "a", "model": "labels"}, {**rank, "model": "model"}]}, 424, "model"),
                                 ({"instances": [{"inputs": "a"}] * 33}, 422, "batch size 33")):
-            expect(word in status(s.post("/vertex", bad), code).json()["error"], bad)
+            for _ in range(3):
+                expect(word in status(s.post("/vertex", bad), code).json()["error"], bad)
         before = s.metric("te_embed_count")
         status(s.post("/vertex", {"instances": [{"inputs": "a"}] * 32}), 200)
         s.wait_for(lambda: s.metric("te_embed_count") == before + 32, "the inputs are counted")
