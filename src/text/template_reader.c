@@ -138,7 +138,8 @@ static size_t escape(rf__tags *p, char *out)
     p->at++;
     if (c == '\n') return 0;
     if (c && short_one) return out[0] = to[short_one - from], 1;
-    if (rf__tags_is_digit(c) || c == 'N' || (unsigned char)c >= 0x80) return rf__tags_wrong(p, RF_EUNSUPPORTED, "expected another escape"), 0;
+    if (rf__tags_is_digit(c) || c == 'N' || (unsigned char)c >= 0x80)
+        return rf__tags_wrong(p, RF_EUNSUPPORTED, "expected another escape"), 0;
     if (!digits) return out[0] = '\\', out[1] = c, 2;
     for (int i = 0; i < digits; i++) {
         if (p->at == p->end || !strchr("0123456789abcdefABCDEF", *p->at))

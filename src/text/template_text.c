@@ -226,12 +226,19 @@ static json_t *remove_end(const job *j)
 static bool is_capital(char c) { return c >= 'A' && c <= 'Z'; }
 static bool is_small(char c) { return c >= 'a' && c <= 'z'; }
 
+/* Whether what follows a character is in the same word: of capitalize, of title, and of Jinja's filter title. */
+static bool is_in_word(const char *name, char before)
+{
+    if (*name == 't') return is_capital(before) || is_small(before);
+    return *name == 'c' || !(is_blank((unsigned char)before) || strchr("-({[<", before));
+}
+
 /* upper, lower, capitalize, title: of ASCII. */
 static json_t *change_case(const job *j)
 {
     rf__text out = {.r = j->r};
     for (size_t i = 0; i < j->n; i++) {
-        const bool after = i && (*j->name == 'c' || is_capital(j->s[i - 1]) || is_small(j->s[i - 1]));
+        const bool after = i && is_in_word(j->name, j->s[i - 1]);
         const bool up = *j->name == 'u' || (*j->name != 'l' && !after);
         const char c = j->s[i], other = (char)(c ^ 0x20);
         if ((unsigned char)c >= 0x80)
@@ -272,7 +279,7 @@ static const struct {
 } row[] = {{"strip", strip}, {"lstrip", strip}, {"rstrip", strip}, {"split", split}, {"rsplit", split},
            {"replace", replace}, {"startswith", has_end}, {"endswith", has_end}, {"removeprefix", remove_end},
            {"removesuffix", remove_end}, {"upper", change_case}, {"lower", change_case}, {"capitalize", change_case},
-           {"title", change_case}, {"find", find}, {"count", find}, {"join", join}};
+           {"title", change_case}, {RF__TITLE_FILTER, change_case}, {"find", find}, {"count", find}, {"join", join}};
 
 bool rf__text_is_method(const char *name)
 {

@@ -24,7 +24,8 @@ size_t rf__text_find(const char *s, size_t n, size_t from, const char *what, siz
 json_t *rf__text_characters(rf__rendering *r, const json_t *v);
 json_t *rf__text_joined(rf__rendering *r, const json_t *list, const json_t *between, const char *what);
 
-/* The methods of strings; whether it is one. */
+/* The methods of strings, and the filter title, which is another one than the method; whether it is one of them. */
+#define RF__TITLE_FILTER "filter title"
 bool rf__text_is_method(const char *name);
 json_t *rf__text_method(rf__rendering *r, const json_t *of, const char *name, const rf__arguments *x);
 

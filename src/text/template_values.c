@@ -524,7 +524,9 @@ json_t *rf__template_filter(rf__rendering *r, const char *name, const json_t *v,
     for (size_t i = 0; i < RF_COUNT(of_text) && !known; i++) known = !strcmp(name, of_text[i]);
     if (!known) return rf__template_fail(r, RF_EUNSUPPORTED, "the filter %.60s is not known here", name);
     json_t *text = rf__template_string(r, v);
-    if (text) out = rf__text_method(r, text, strcmp(name, "trim") ? name : "strip", x);
+    if (!strcmp(name, "trim")) name = "strip";
+    if (!strcmp(name, "title")) name = RF__TITLE_FILTER;
+    if (text) out = rf__text_method(r, text, name, x);
     json_decref(text);
     return out;
 }
