@@ -534,7 +534,7 @@ def as_strings(given):
 def rows(templates, times, seed):
     rng = random.Random(seed)
     for template in templates:
-        parts = re.search(r"in (\w+\.content|\w+\[.content.\]|content)\W", template)
+        parts = re.search(r"for \w+ in (\w+\.content|\w+\[.content.\]|content)\W", template)
         for _ in range(times):
             given = variables(rng)
             yield row(template, given if parts else as_strings(given))
