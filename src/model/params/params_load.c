@@ -81,6 +81,24 @@ static bool may_lack(const rf_params *params, const rf_param *p, bool headless)
     return (p->head && headless) || p->flags & RF_ROW_MAY_LACK || (params->new_pooler && p->flags & RF_ROW_POOLER);
 }
 
+/* A config.json without model_type and architectures is a RoFormer's, whose classes have no learned positions: a file
+ * with a table of them is another model's. */
+static rf_status check_learned(const rf_params *params, const rf_weights *w, const rf_weight *const *match,
+                               rf_error *why)
+{
+    static const char table[] = "embeddings.position_embeddings.weight";
+    for (size_t i = 0; i < rf_weights_count(w) && &params->family->config == rf__config_families[0]; i++) {
+        const rf_weight *t = rf_weights_at(w, i);
+        bool used = strcmp(rf__family_bare(params->family, t->name), table) != 0;
+        for (size_t k = 0; k < params->n && !used; k++) used = match[k] == t;
+        if (!used)
+            return rf_fail(why, RF_EDATA, "%s: %s: expected no learned positions for a RoFormer, got some; name the "
+                           "model's model_type in config.json, such as bert", rf__weights_name(w),
+                           rf__printable(t->name).text);
+    }
+    return RF_OK;
+}
+
 rf_status rf__params_match(rf_params *params, const rf_weights *w, const rf_weight **match, bool *has_head,
                            rf_error *why)
 {
@@ -101,6 +119,7 @@ rf_status rf__params_match(rf_params *params, const rf_weights *w, const rf_weig
     if (!bad.all) {
         rf_status status = headless ? RF_OK : rf__params_tied(params, w, match, why);
         if (!status) status = rf__position_frequencies(params, w, why);
+        if (!status) status = check_learned(params, w, match, why);
         return status ? status : check_quantized(params, w, match, why);
     }
     if (bad.more) return rf_fail(why, RF_EDATA, "%s: %s; and %zu more", rf__weights_name(w), bad.text, bad.more);

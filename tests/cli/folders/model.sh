@@ -13,6 +13,12 @@ fresh; sed 's/"hidden_size": 32/"hidden_size": "wide"/' good/config.json > model
 expect 3 'hidden_size' "$program" fill-mask -m model '[MASK]'
 fresh; sed 's/"model_type": "roformer"/"model_type": "gpt2"/' good/config.json > model/config.json
 expect 3 'model_type: expected one of roformer, bert, .*, transformer, got "gpt2"' "$program" fill-mask -m model '[MASK]'
+rm -rf model; cp -r "$repository/tests/golden/sentences/models/bert" model; chmod -R u+w model      # a BERT that does not say so
+echo x | "$program" embed -q -m model -f f32 > expected || fail "a BERT"
+sed -i '/"model_type"/d' model/config.json
+echo x | "$program" embed -q -m model -f f32 > got && same expected got "a BertModel without model_type"
+sed -i '/"architectures"/,/]/d' model/config.json
+expect 3 'position_embeddings.weight: expected no learned positions for a RoFormer' "$program" embed -q -m model
 fresh; sed 's/"intermediate_size": 64/"intermediate_size": 96/' good/config.json > model/config.json
 expect 3 'intermediate' "$program" fill-mask -m model '[MASK]'
 fresh; head -c 4000 good/model.safetensors > model/model.safetensors
