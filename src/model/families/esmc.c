@@ -71,7 +71,7 @@ static const rf_config_key keys[] = {
     RF_CONFIG_KEY(normalize_before, TRUTH, 1, 1, 1, RF_KEY_OURS),
     RF_CONFIG_KEY(rope_interleave, TRUTH, 0, 0, 0, RF_KEY_OURS),
     RF_CONFIG_KEY(partial_rotary_factor, NUMBER, 1, 1, 1, RF_KEY_OURS),
-    RF_CONFIG_KEY(tie_word_embeddings, TRUTH, 0, 0, 0, 0),
+    RF_CONFIG_KEY(tie_word_embeddings, NONE, 0, 0, 0, 0),
     RF_CONFIG_KEY_AS("attention_dropout", attention_probs_dropout_prob, NUMBER, 0, 0, 1, RF_KEY_OPEN_HIGH),
     RF_CONFIG_KEY(classifier_dropout, NUMBER, 0.1, 0, 1, RF_KEY_OPEN_HIGH | RF_KEY_NULL),
     RF_CONFIG_KEY(pad_token_id, WHOLE, 1, -1, 16777215, RF_KEY_NULL),
@@ -92,6 +92,7 @@ static const rf_known_key known[] = {
     RF_ONE_POSITION,
     RF_IDLE("head_dim", "read by `read_config` below"),
     RF_IDLE("num_key_value_heads", "the same"),
+    RF_IDLE("tie_word_embeddings", "the class has two matrices, also if it is true"),
     {0},
 };
 

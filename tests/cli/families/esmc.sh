@@ -29,11 +29,17 @@ close_json theirs.txt ours.txt
 expect 3 "residue 1: expected 'L', as the sequence has, got 'A'" "$program" variants -m model --sequence LSERTIDPKQNF A1L
 for dtype in bf16 int8; do expect 0 '' "$program" embed -q -m model --dtype $dtype --pooling mean -o $dtype.npy proteins.txt; done
 
+# The class has two matrices of words, whatever tie_word_embeddings says.
+cp -r model tied; sed -i 's/"tie_word_embeddings": false/"tie_word_embeddings": true/' tied/config.json
+grep -q '"tie_word_embeddings": true' tied/config.json || fail "tie_word_embeddings"
+printf 'MK<mask>LV\n' > masks
+for folder in model tied; do "$program" fill-mask -q -m $folder --json -k 5 < masks > $folder.masks || fail "$folder"; done
+same model.masks tied.masks "tie_word_embeddings"
+
 right=model refusing='embed -q -m broken --pooling mean -o no.npy proteins.txt'
 refused config.json 's/"attention_bias": false/"attention_bias": true/' 'attention_bias: expected false, got true'
 refused config.json 's/"hidden_act": "silu"/"hidden_act": "gelu"/' 'hidden_act: expected none or silu, the function of the gate, got gelu'
 refused config.json 's/"num_key_value_heads": 2/"num_key_value_heads": 1/' 'num_key_value_heads: expected num_attention_heads, 2'
 refused config.json 's/"head_dim": 12/"head_dim": 8/' 'head_dim'
-refused config.json 's/"tie_word_embeddings": false/"tie_word_embeddings": true/' 'tie_word_embeddings'
 refused config.json 's/"num_hidden_layers": 3/"num_hidden_layers": 4/' 'layers.3.*expected a tensor, got none'
 done_testing
