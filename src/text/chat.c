@@ -3,7 +3,7 @@
 
 #include "base/json.h"
 #include "roformer/inspect/files.h"
-#include "text/template.h"
+#include "text/template/template.h"
 
 enum { DEFAULT, TOOLS, KINDS };
 

@@ -1,12 +1,12 @@
 /* Chat templates: the texts that transformers' apply_chat_template makes (tests/golden/text/templates.jsonl, written by
  * tools/golden/golden_templates.py), or those of a file given as the first argument; what is refused, with its line;
- * limits; failing allocations.  mirrors template.c, template_parse.c, template_reader.c, template_values.c,
- * template_text.c and chat.c (its answers: tests/cli/serve/serve_chat.sh) */
+ * limits; failing allocations.  mirrors template.c, parse.c, reader.c, values.c,
+ * text.c and chat.c (its answers: tests/cli/serve/serve_chat.sh) */
 #define _GNU_SOURCE
 #include "one_context.h"
 
 #include "base/base.h"
-#include "text/template.h"
+#include "text/template/template.h"
 
 /* The day of the golden script: Thursday, 2 January 2025, 03:04:05. */
 static const struct tm day = {

@@ -1,8 +1,8 @@
-/* template_text.h — strings of templates: template_text.c. */
+/* text.h — strings of templates: text.c. */
 #ifndef RF_TEXT_TEMPLATE_TEXT_H
 #define RF_TEXT_TEMPLATE_TEXT_H
 
-#include "text/template_parts.h"
+#include "text/template/parts.h"
 
 /* A string that grows; bytes count as steps. */
 typedef struct rf__text {

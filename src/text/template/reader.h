@@ -1,8 +1,8 @@
-/* template_reader.h — reads the words of a template: names, signs, strings and numbers in its tags. */
+/* reader.h — reads the words of a template: names, signs, strings and numbers in its tags. */
 #ifndef RF_TEXT_TEMPLATE_READER_H
 #define RF_TEXT_TEMPLATE_READER_H
 
-#include "text/template_parts.h"
+#include "text/template/parts.h"
 
 enum { DEPTH = 100, NAME = 64 }; /* parts in each other; bytes of a name */
 

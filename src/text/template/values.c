@@ -1,9 +1,9 @@
-/* template_values.c — values of templates: operators, tests and filters as those of Python and Jinja. */
+/* values.c — values of templates: operators, tests and filters as those of Python and Jinja. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "text/template_text.h"
+#include "text/template/text.h"
 
 /* ---- truth, equality, order -------------------------------------------------------------------------------------- */
 

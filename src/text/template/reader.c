@@ -1,8 +1,8 @@
-/* template_reader.c — see template_reader.h. */
+/* reader.c — see reader.h. */
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "text/template_reader.h"
+#include "text/template/reader.h"
 
 static int line_of(rf__tags *p)
 {

@@ -1,6 +1,6 @@
-/* template_text.c — methods of Python's strings, for templates. Positions are characters, as in Python. */
+/* text.c — methods of Python's strings, for templates. Positions are characters, as in Python. */
 #define _GNU_SOURCE
-#include "text/template_text.h"
+#include "text/template/text.h"
 
 void rf__text_put(rf__text *t, const char *text, size_t size)
 {

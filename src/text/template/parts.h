@@ -1,4 +1,4 @@
-/* template_parts.h — what the files of templates share: template_parse.c, template.c, template_values.c. */
+/* parts.h — what the files of templates share: parse.c, template.c, values.c. */
 #ifndef RF_TEXT_TEMPLATE_PARTS_H
 #define RF_TEXT_TEMPLATE_PARTS_H
 

@@ -4,8 +4,8 @@
 #include <stdio.h>
 
 #include "roformer/tokenizer.h"
-#include "text/template.h"
-#include "text/template_parts.h"
+#include "text/template/template.h"
+#include "text/template/parts.h"
 
 enum { CALLS = 12, MACROS = 64, NESTED = 30 };
 

@@ -1,11 +1,11 @@
-/* template_parse.c — reads a template into a tree.
+/* parse.c — reads a template into a tree.
  *
  * White space as in Jinja with trim_blocks and lstrip_blocks: {%- and -%} remove all of it before and after a tag; a
  * tag {% %} or {# #} otherwise removes the line end after it, and blanks before it if nothing else precedes it in its
  * line; {%+ and +%} keep them. */
 #include <stdio.h>
 
-#include "text/template_reader.h"
+#include "text/template/reader.h"
 
 /* ---- expressions ------------------------------------------------------------------------------------------------- */
 
