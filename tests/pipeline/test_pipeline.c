@@ -291,7 +291,7 @@ static void what_is_missing_is_refused(void **state)
     assert_int_equal(rf_generate(s.p, "the", 3, NULL, NULL, NULL, NULL, NULL), RF_EUNSUPPORTED);
     const rf_embed_options unset = {.batch_tokens = 1};
     assert_int_equal(rf_embed_texts(s.p, text, NULL, 1, &unset, &v, NULL, &s.why), RF_EARG);
-    t_failed(&s.why, RF_EARG, "rf_embed_options: size: expected 88, got 0; fill in the defaults first");
+    t_failed(&s.why, RF_EARG, "rf_embed_options: size: expected 96, got 0; fill in the defaults first");
     rf_fill_options o;
     const int32_t none = 34;
     for (int i = 0; i < 5; i++) {
