@@ -274,7 +274,7 @@ json_t *rf__json_text(const char *text, size_t size)
 
 rf__label rf__json_shown(const json_t *value)
 {
-    rf__label label;
+    rf__label label = {""};
     char *const to = label.text;
     const size_t size = sizeof label.text;
     if (!value) snprintf(to, size, "none");

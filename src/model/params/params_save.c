@@ -71,7 +71,7 @@ static void name_beside(const rf_params *p, const char *bare_name, char out[64])
 static size_t list_tables(writing *w, size_t n)
 {
     static const char *const name[] = {"encoder.embed_positions.weight", "decoder.embed_positions.weight"};
-    for (int s = 0; s < w->params->stacks; s++) {
+    for (int s = 0; s < RF_STACKS && s < w->params->stacks; s++) {
         const rf_config *c = &w->params->stack[s].config;
         const bool rotary = !strcmp(c->position_embedding_type, "rotary");
         const int64_t width = rotary ? rf_config_head_width(c) : c->embedding_size;

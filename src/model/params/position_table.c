@@ -128,11 +128,12 @@ static rf_status differs(const rf_weights *w, const rf_weight *t, double base, r
 /* n 0: the stack's positions are computed. */
 static void set_table(rf_params *p, int stack, const float *table, size_t n)
 {
-    rf_config *const to[] = {&p->stack[stack].config, &p->config};
-    for (size_t i = 0; i < (p->stacks == 1 ? 2 : 1); i++) {
-        to[i]->position_table = table;
-        to[i]->position_table_size = (int64_t)n;
-    }
+    rf_config *c = &p->stack[stack].config;
+    c->position_table = table;
+    c->position_table_size = (int64_t)n;
+    if (p->stacks > 1) return;
+    p->config.position_table = table;
+    p->config.position_table_size = (int64_t)n;
 }
 
 rf_status rf__position_table_read(rf_params *p, const rf_weights *w, const rf_weight *t, rf_error *why)

@@ -75,7 +75,7 @@ static rf_status compute_text(sparse *x, rf_pipeline *p, rf_encoding *e, int64_t
     srv_text_clear(&all);
     int32_t *row = status ? NULL : calloc(e->n + 1, sizeof *row);
     if (!status && !row) status = rf_fail(why, RF_ENOMEM, "out of memory: a text");
-    for (size_t t = 0; !status && t < e->n; t++) row[t] = (int32_t)t;
+    for (size_t t = 0; row && t < e->n; t++) row[t] = (int32_t)t;
     const int32_t start[] = {0, (int32_t)e->n};
     const rf_batch b = {.N = (int64_t)e->n, .B = 1, .id = e->id, .type = e->type, .start = start};
     if (!status) status = rf_session_mlm_logits(rf_pipeline_session(p), &b, row, b.N, &z, why);

@@ -113,10 +113,11 @@ static void put_members(srv_text *t, const writing *x, const item *y, int64_t i,
     srv_puts(t, ",\"bytes\":");
     json_t *v = text.failed ? NULL : json_loadb(text.at, text.n, JSON_DECODE_ANY, NULL);
     const char *s = json_string_value(v);
+    const size_t n = s ? json_string_length(v) : 0;
     if (s && strstr(s, "\xEF\xBF\xBD")) srv_puts(t, "null");
     else {
-        for (size_t k = 0; k < json_string_length(v); k++) srv_printf(t, "%s%d", k ? "," : "[", (unsigned char)s[k]);
-        srv_puts(t, json_string_length(v) ? "]" : "[]");
+        for (size_t k = 0; k < n; k++) srv_printf(t, "%s%d", k ? "," : "[", (unsigned char)s[k]);
+        srv_puts(t, n ? "]" : "[]");
     }
     t->failed |= !v;
     json_decref(v);

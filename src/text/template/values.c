@@ -248,7 +248,7 @@ static void slice_bounds(json_int_t n, json_t *const bound[3], json_int_t *from,
 
 json_t *rf__template_slice(rf__rendering *r, const json_t *of, json_t *const bound[3])
 {
-    json_int_t from, to, step = json_is_integer(bound[2]) ? json_integer_value(bound[2]) : 1;
+    json_int_t from = 0, to = 0, step = json_is_integer(bound[2]) ? json_integer_value(bound[2]) : 1;
     for (int i = 0; i < 3; i++)
         if (bound[i] && !json_is_null(bound[i]) && !json_is_integer(bound[i]))
             return rf__template_fail(r, RF_EDATA, "a slice: expected whole numbers");
