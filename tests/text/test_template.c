@@ -118,8 +118,8 @@ static void limits(void **state)
         "{% set n = namespace(a=1) %}{% for i in range(100) %}{% set n.a = [n.a] %}{% endfor %}",
         "{% set n = namespace(a=1) %}{% for i in range(25) %}{% set n.a = [n.a, n.a] %}{% endfor %}{{ n.a | tojson }}",
         "{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}",
-        "{% for i in range(9000) %}{{ 'a' | replace('a', 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa') | replace('a', "
-        "'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa') }}{% endfor %}",
+        ("{% for i in range(9000) %}{{ 'a' | replace('a', 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa') | replace('a', "
+         "'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa') }}{% endfor %}"),
         "{{ 9223372036854775807 + 1 }}",
     };
     json_t *none = json_object();
