@@ -10,9 +10,6 @@
 
 /* ---- text to ids and back ---------------------------------------------------------------------------------------- */
 
-/* Python's str.split. */
-static bool separates(uint32_t c) { return (c >= 0x1C && c <= 0x1F) || rf__unicode_white(c); }
-
 /* The longest token at [at, to), or -1.  In a plain passage special tokens are text. */
 static int32_t token_at(const rf_wordpiece *t, const rf_passage *p, size_t at, size_t *end)
 {
@@ -35,7 +32,7 @@ static bool encode(const rf_tokenizer *any, rf_encoding *e, const rf_passage *p,
     if (!rf__reserve_tokens(e, p->to - p->from)) return false;
     for (size_t at = p->from, end, from = p->to; at < p->to; at = end) {        /* from: beginning of unknown text */
         end = at;
-        const bool white = separates(rf__utf8_get((const unsigned char *)p->text, &end));
+        const bool white = rf__python_white(rf__utf8_get((const unsigned char *)p->text, &end));
         const int32_t id = white ? -1 : token_at(t, p, at, &end);
         if (id < 0 && !white && from == p->to) from = at;
         if ((id >= 0 || white) && from < at) rf__put_token(e, unknown, (uint32_t)from, (uint32_t)at, false);

@@ -34,17 +34,14 @@ typedef struct phobert {
 
 static const phobert *as_phobert(const rf_tokenizer *t) { return (const phobert *)(const void *)t; }
 
-/* Python's white space. */
-static bool is_white(uint32_t c) { return (c >= 0x1C && c <= 0x1F) || rf__unicode_white(c); }
-
 /* The next run of other characters in text[*at .. end): [*from, *at).  False: none. */
 static bool next_word(const char *text, size_t end, size_t *at, size_t *from)
 {
     const unsigned char *p = (const unsigned char *)text;
     size_t next = *at;
-    for (*from = *at; next < end && is_white(rf__utf8_get(p, &next)); *from = next) {}
+    for (*from = *at; next < end && rf__python_white(rf__utf8_get(p, &next)); *from = next) {}
     if (*from >= end) return false;
-    for (*at = next = *from; next < end && !is_white(rf__utf8_get(p, &next)); *at = next) {}
+    for (*at = next = *from; next < end && !rf__python_white(rf__utf8_get(p, &next)); *at = next) {}
     return true;
 }
 

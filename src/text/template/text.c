@@ -2,6 +2,8 @@
 #define _GNU_SOURCE
 #include "text/template/text.h"
 
+#include "text/unicode/unicode.h"
+
 void rf__text_put(rf__text *t, const char *text, size_t size)
 {
     rf__rendering *r = t->r;
@@ -44,18 +46,9 @@ size_t rf__text_find(const char *s, size_t n, size_t from, const char *what, siz
 /* Bytes of the character at s; its code point. */
 static size_t character(const char *s, uint32_t *code)
 {
-    const unsigned char *u = (const unsigned char *)s;
-    const size_t n = *u < 0x80 ? 1 : *u < 0xE0 ? 2 : *u < 0xF0 ? 3 : 4;
-    *code = n == 1 ? *u : *u & (0xFFu >> (n + 1));
-    for (size_t i = 1; i < n; i++) *code = *code << 6 | (u[i] & 63);
+    size_t n = 0;
+    *code = rf__utf8_get((const unsigned char *)s, &n);
     return n;
-}
-
-/* str.isspace() of Python. */
-static bool is_blank(uint32_t c)
-{
-    return (c >= 9 && c <= 13) || (c >= 0x1C && c <= 0x20) || c == 0x85 || c == 0xA0 || c == 0x1680 ||
-           (c >= 0x2000 && c <= 0x200A) || c == 0x2028 || c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
 }
 
 json_t *rf__text_characters(rf__rendering *r, const json_t *v)
@@ -110,7 +103,7 @@ static const char *text_of(const job *j, size_t i, size_t *n)
 /* Whether a character is one of `set`, or white space if it is NULL. */
 static bool is_of(const char *s, size_t size, uint32_t code, const char *set, size_t n)
 {
-    if (!set) return is_blank(code);
+    if (!set) return rf__python_white(code);
     return rf__text_find(set, n, 0, s, size) <= n;
 }
 
@@ -147,11 +140,11 @@ static void split_at_blanks(const job *j, json_t *list, json_int_t most)
     size_t from = 0, size;
     uint32_t code;
     while (!j->r->why->code) {
-        while (from < j->n && (size = character(j->s + from, &code), is_blank(code))) from += size;
+        while (from < j->n && (size = character(j->s + from, &code), rf__python_white(code))) from += size;
         size_t to = from;
         if (from == j->n) return;
         if (most-- == 0) to = j->n;
-        while (to < j->n && (size = character(j->s + to, &code), !is_blank(code))) to += size;
+        while (to < j->n && (size = character(j->s + to, &code), !rf__python_white(code))) to += size;
         add_part(j, list, from, to);
         from = to;
     }
@@ -230,7 +223,7 @@ static bool is_small(char c) { return c >= 'a' && c <= 'z'; }
 static bool is_in_word(const char *name, char before)
 {
     if (*name == 't') return is_capital(before) || is_small(before);
-    return *name == 'c' || !(is_blank((unsigned char)before) || strchr("-({[<", before));
+    return *name == 'c' || !(rf__python_white((unsigned char)before) || strchr("-({[<", before));
 }
 
 /* upper, lower, capitalize, title: of ASCII. */

@@ -111,6 +111,8 @@ bool rf__unicode_white(uint32_t c)
            c == 0x2028 || c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
 }
 
+bool rf__python_white(uint32_t c) { return (c >= 0x1C && c <= 0x1F) || rf__unicode_white(c); }
+
 /* Length of the scalar at `p` if it is well-formed (Unicode 15, table 3-7), otherwise 0. */
 static size_t well_formed(const unsigned char *p, size_t left)
 {

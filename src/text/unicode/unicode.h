@@ -38,6 +38,7 @@ bool rf__unicode_cased(uint32_t c);                                   /* Cased, 
 bool rf__unicode_ignorable(uint32_t c);
 bool rf__unicode_control(uint32_t c);                                 /* categories Cc and Cf                        */
 bool rf__unicode_white(uint32_t c);                                   /* the property White_Space                    */
+bool rf__python_white(uint32_t c);                                    /* that of Python's str.split and str.strip    */
 
 /* Reads one scalar of valid text and advances; writes one and returns its length. */
 static inline uint32_t rf__utf8_get(const unsigned char *text, size_t *at)
