@@ -200,6 +200,12 @@ rf_status rf__missing(const char *function, const char *names, rf_error *why);
 #define RF_COUNT(array) (sizeof(array) / sizeof *(array))
 
 static inline bool rf__white(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+/* Leaves white space at both ends out of a text of n bytes. */
+static inline void rf__trim_white(const char **text, size_t *n)
+{
+    while (*n && rf__white(**text)) ++*text, --*n;
+    while (*n && rf__white((*text)[*n - 1])) --*n;
+}
 bool rf__blank(const char *text, size_t bytes);                        /* white space, ASCII only                   */
 
 static inline int64_t rf__min64(int64_t a, int64_t b) { return a < b ? a : b; }

@@ -78,8 +78,7 @@ const json_t *rf__record_member(const json_t *object, const char *expected);
 /* Without surrounding white space; NULL stays NULL. */
 static inline rf__text rf__trim(rf__text t)
 {
-    while (t.size && strchr(" \t\r\n\v\f", *t.at) && *t.at) t.at++, t.size--;
-    while (t.size && strchr(" \t\r\n\v\f", t.at[t.size - 1]) && t.at[t.size - 1]) t.size--;
+    rf__trim_white(&t.at, &t.size);
     return t;
 }
 

@@ -55,12 +55,12 @@ static bool split_labels(srv_request *r, zero_shot *x, const char *text)
     x->labels.bytes = x->labels.text ? calloc(strlen(text) + 1, sizeof *x->labels.bytes) : NULL;
     if (!x->labels.bytes) return no_memory(r);
     for (const char *at = x->split, *end; *at; at = *end ? end + 1 : end) {
-        const char *stop = end = at + strcspn(at, ",");
-        while (at < stop && rf__white(*at)) at++;
-        while (at < stop && rf__white(stop[-1])) stop--;
-        if (at == stop) continue;
+        size_t size = strcspn(at, ",");
+        end = at + size;
+        rf__trim_white(&at, &size);
+        if (!size) continue;
         x->labels.text[x->labels.n] = at;
-        x->labels.bytes[x->labels.n++] = (size_t)(stop - at);
+        x->labels.bytes[x->labels.n++] = size;
     }
     if (x->labels.n) return true;
     return srv_error(r, 400, "Empty", "`candidate_labels` cannot be empty"), false;

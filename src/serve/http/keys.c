@@ -9,12 +9,6 @@ typedef struct keys {
     int n;
 } keys;
 
-static void trim(const char **text, size_t *n)
-{
-    while (*n && rf__white((*text)[*n - 1])) --*n;
-    while (*n && rf__white(**text)) ++*text, --*n;
-}
-
 /* Bytes of a name before a blank and a key; 0: the line is a key. */
 static size_t name_size(const char *line, size_t n)
 {
@@ -27,13 +21,13 @@ static size_t name_size(const char *line, size_t n)
 static rf_status add(const srv_server *s, keys *to, const char *line, size_t n, int number, rf_error *why)
 {
     srv_key own = {.name = ""};
-    trim(&line, &n);
+    rf__trim_white(&line, &n);
     if (!n || *line == '#') return RF_OK;
     const size_t name = number ? name_size(line, n) : 0; /* the environment has only a key */
     memcpy(own.name, line, name);
     line += name;
     n -= name;
-    trim(&line, &n);
+    rf__trim_white(&line, &n);
     if (n >= sizeof own.key || memchr(line, 0, n))
         return rf_fail(why, RF_EDATA, "%s:%d: expected a key of 1 to %zu bytes, got %zu bytes",
                        number ? s->o.key_file : "ROFORMER_API_KEY", number, sizeof own.key - 1, n);
@@ -86,7 +80,7 @@ bool srv_key_matches(srv_request *r, const char *key)
     char padded[sizeof s->key->key] = {0};
     size_t n = strlen(key);
     int found = -1;
-    trim(&key, &n);
+    rf__trim_white(&key, &n);
     if (n >= sizeof padded) return false;
     memcpy(padded, key, n);
     pthread_mutex_lock(&s->key_lock);
