@@ -80,10 +80,11 @@ static enum relation relation_of(const float *table, const rf_weight *t, struct 
     const int64_t rows = t->dim[0], D = t->dim[1];
     if (!(f.base > 0) || D != f.width) return IS_OTHER;
     if (is_formula(table, rows, D, f.base, NEAR)) return IS_FORMULA;
-    const bool of_class = fabs(f.base - CLASS_BASE) < NEAR && base_of_table(table, rows, D) == 0;
+    if (is_formula(table, rows, D, f.base, FAR)) return IS_STORED;
+    if (fabs(f.base - CLASS_BASE) > NEAR || base_of_table(table, rows, D) > 0) return IS_OTHER;
     for (size_t i = 0; i < t->count; i++)
         if (!isfinite(table[i])) return IS_OTHER;
-    return of_class || is_formula(table, rows, D, f.base, FAR) ? IS_STORED : IS_OTHER;
+    return IS_STORED;
 }
 
 /* *base (or NULL): that of a table that IS_OTHER, or 0. *kept (or NULL): the numbers of one that IS_STORED, which the
