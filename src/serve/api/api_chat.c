@@ -27,18 +27,12 @@ static void put_piece(srv_text *t, const writing *x, item *y, const char *text, 
     srv_puts(t, "}");
     if (text) srv_put_chat_logprobs(t, x, y, y->sent + size);
     else srv_puts(t, ",\"logprobs\":null");
-    srv_puts(t, ",\"finish_reason\":");
-    if (reason) srv_printf(t, "\"%s\"", reason);
-    else srv_puts(t, "null");
-    srv_puts(t, x->usage ? "}],\"usage\":null}" : "}]}");
+    srv_put_piece_end(t, x, reason);
 }
 
 static void put_usage(srv_text *t, const writing *x)
 {
-    srv_put_openai_head(t, x->call.r, "chatcmpl", "chat.completion.chunk");
-    srv_puts(t, ",\"choices\":[]");
-    srv_put_usage(t, x);
-    srv_puts(t, "}");
+    srv_put_usage_event(t, x, "chatcmpl", "chat.completion.chunk");
 }
 
 static void put_answers(srv_request *r, const writing *x)
@@ -178,18 +172,11 @@ static bool read_prompt(srv_request *r, writing *x, json_t *messages)
 static bool read_ids(srv_request *r, writing *x)
 {
     item *y = x->item;
-    const int64_t context = r->model->config->max_position_embeddings;
     rf_encoding e;
-    rf_error why = {0};
-    if (context > 0 && y->bytes > SRV_TOKEN_BYTES * (size_t)context)
-        return srv_prompt_fits(r, "messages", (int64_t)y->bytes, "bytes");
-    rf_encoding_init(&e, r->s->o.ctx);
-    if (rf_encode(r->model->tokenizer, y->prompt, y->bytes, NULL, 0, 0, RF_ENCODE_PLAIN, &e, NULL, &why))
-        srv_fail(r, &why);
-    else if (!(y->id = calloc(e.n + 1, sizeof *y->id))) no_memory(r);
-    else if (srv_prompt_fits(r, "messages", (int64_t)e.n, "tokens")) memcpy(y->id, e.id, e.n * sizeof *y->id);
+    const bool fits = srv_encode_prompt(r, y, "messages", &e);
+    if (fits && !(y->id = calloc(e.n + 1, sizeof *y->id))) no_memory(r);
+    if (y->id) memcpy(y->id, e.id, e.n * sizeof *y->id);
     y->ids = (int64_t)e.n;
-    y->last = e.n ? e.id[e.n - 1] : -1;
     rf_encoding_clear(&e);
     for (int64_t i = 1; i < x->items; i++)
         x->item[i] = (item){.prompt = y->prompt, .bytes = y->bytes, .id = y->id, .ids = y->ids, .last = y->last};

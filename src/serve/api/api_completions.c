@@ -22,6 +22,23 @@ void srv_put_usage(srv_text *t, const writing *x)
                tokens, prompts + tokens);
 }
 
+void srv_put_piece_end(srv_text *t, const writing *x, const char *reason)
+{
+    srv_puts(t, ",\"finish_reason\":");
+    if (reason) srv_printf(t, "\"%s\"", reason);
+    else srv_puts(t, "null");
+    srv_puts(t, x->usage ? "}],\"usage\":null}" : "}]}");
+}
+
+/* As OpenAI's: no choices. */
+void srv_put_usage_event(srv_text *t, const writing *x, const char *id, const char *object)
+{
+    srv_put_openai_head(t, x->call.r, id, object);
+    srv_puts(t, ",\"choices\":[]");
+    srv_put_usage(t, x);
+    srv_puts(t, "}");
+}
+
 static void put_head(srv_text *t, const srv_request *r) { srv_put_openai_head(t, r, "cmpl", "text_completion"); }
 
 /* A text after its prompt, if that is a part of the answer. */
@@ -48,20 +65,10 @@ static void put_piece(srv_text *t, const writing *x, item *y, const char *text, 
     srv_printf(t, ",\"choices\":[{\"index\":%lld,\"text\":", (long long)(y - x->item));
     put_text(t, x, y, text, size, !y->begun);
     srv_put_logprobs(t, x, y, y->sent + size);
-    srv_puts(t, ",\"finish_reason\":");
-    if (reason) srv_printf(t, "\"%s\"", reason);
-    else srv_puts(t, "null");
-    srv_puts(t, x->usage ? "}],\"usage\":null}" : "}]}");
+    srv_put_piece_end(t, x, reason);
 }
 
-/* As OpenAI's: no choices. */
-static void put_usage(srv_text *t, const writing *x)
-{
-    put_head(t, x->call.r);
-    srv_puts(t, ",\"choices\":[]");
-    srv_put_usage(t, x);
-    srv_puts(t, "}");
-}
+static void put_usage(srv_text *t, const writing *x) { srv_put_usage_event(t, x, "cmpl", "text_completion"); }
 
 static void put_completions(srv_request *r, const writing *x)
 {
@@ -161,22 +168,28 @@ bool srv_prompt_fits(srv_request *r, const char *name, int64_t n, const char *un
     return !r->status;
 }
 
-/* The number of tokens of a prompt, which with one more must be within the context of the model. false: answered, on
- * OpenAI's routes with 400. */
-static bool text_fits(srv_request *r, item *y, const char *name)
+/* With one token more they must be within the context of the model; OpenAI's routes answer with 400. */
+bool srv_encode_prompt(srv_request *r, item *y, const char *name, rf_encoding *e)
 {
     const int64_t most = r->model->config->max_position_embeddings;
-    rf_encoding e;
     rf_error why = {0};
+    rf_encoding_init(e, r->s->o.ctx);
     if (most > 0 && y->bytes > SRV_TOKEN_BYTES * (size_t)most)
         return srv_prompt_fits(r, name, (int64_t)y->bytes, "bytes");
-    rf_encoding_init(&e, r->s->o.ctx);
-    if (rf_encode(r->model->tokenizer, y->prompt, y->bytes, NULL, 0, 0, RF_ENCODE_PLAIN, &e, NULL, &why))
-        srv_fail(r, &why);
-    else if (srv_prompt_fits(r, name, (int64_t)e.n, "tokens") && e.n) y->last = e.id[e.n - 1];
+    if (rf_encode(r->model->tokenizer, y->prompt, y->bytes, NULL, 0, 0, RF_ENCODE_PLAIN, e, NULL, &why))
+        return srv_fail(r, &why), false;
+    y->last = e->n ? e->id[e->n - 1] : -1;
+    return srv_prompt_fits(r, name, (int64_t)e->n, "tokens");
+}
+
+/* The number of tokens of a prompt. false: answered. */
+static bool count_tokens(srv_request *r, item *y, const char *name)
+{
+    rf_encoding e;
+    const bool good = srv_encode_prompt(r, y, name, &e);
     y->prompt_tokens = (int64_t)e.n + rf__tokenizer_opens(r->model->tokenizer);
     rf_encoding_clear(&e);
-    return !r->status;
+    return good;
 }
 
 /* A prompt of token ids; its text is that of the tokens. false: answered. */
@@ -208,7 +221,7 @@ static bool read_prompt(srv_request *r, item *y, const json_t *v, const char *na
     y->prompt = json_string_value(v);
     y->bytes = json_string_length(v);
     r->characters += srv_length(y->prompt, y->bytes);
-    return text_fits(r, y, name);
+    return count_tokens(r, y, name);
 }
 
 /* The prompts of a request, texts or token ids, and `times` texts of each. false: answered. */

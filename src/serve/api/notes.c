@@ -39,6 +39,14 @@ static int64_t known_to(const item *y, size_t end)
     return i;
 }
 
+/* Begins the member; false: no tokens are shown, and it is null. */
+static bool begin_logprobs(srv_text *t, const writing *x, const char *first)
+{
+    srv_puts(t, ",\"logprobs\":");
+    srv_puts(t, x->tops < 0 ? "null" : first);
+    return x->tops >= 0;
+}
+
 /* ---- completions ------------------------------------------------------------------------------------------------- */
 
 /* The most likely tokens, and the chosen one if it is not among them. A text that several tokens have, as parts of
@@ -72,11 +80,7 @@ static void put_top(srv_text *t, const writing *x, const item *y, int64_t i)
 void srv_put_logprobs(srv_text *t, const writing *x, item *y, size_t end)
 {
     const int64_t to = known_to(y, end);
-    if (x->tops < 0) {
-        srv_puts(t, ",\"logprobs\":null");
-        return;
-    }
-    srv_puts(t, ",\"logprobs\":{\"tokens\":[");
+    if (!begin_logprobs(t, x, "{\"tokens\":[")) return;
     for (int64_t i = y->shown; i < to; i++) {
         if (i > y->shown) srv_puts(t, ",");
         srv_put_token_text(t, x, y, i, y->note[i].id);
@@ -127,11 +131,7 @@ static void put_members(srv_text *t, const writing *x, const item *y, int64_t i,
 void srv_put_chat_logprobs(srv_text *t, const writing *x, item *y, size_t end)
 {
     const int64_t to = known_to(y, end);
-    if (x->tops < 0) {
-        srv_puts(t, ",\"logprobs\":null");
-        return;
-    }
-    srv_puts(t, ",\"logprobs\":{\"content\":[");
+    if (!begin_logprobs(t, x, "{\"content\":[")) return;
     for (int64_t i = y->shown; i < to; i++) {
         if (i > y->shown) srv_puts(t, ",");
         put_members(t, x, y, i, y->note[i].id, y->note[i].logprob);

@@ -86,6 +86,10 @@ static inline const char *srv_finish_reason(const item *y) { return y->stopped ?
 void srv_put_usage(srv_text *t, const writing *x);
 void srv_put_openai_head(srv_text *t, const srv_request *r, const char *id, const char *object);
 
+/* The end of an event of a stream, after its choice: the reason, or NULL. An event with the numbers of tokens alone. */
+void srv_put_piece_end(srv_text *t, const writing *x, const char *reason);
+void srv_put_usage_event(srv_text *t, const writing *x, const char *id, const char *object);
+
 /* notes.c: ,"logprobs": of OpenAI's completions and chats for the tokens from y->shown on that belong to the first
  * `end` bytes of the text; null without them. The tokens are shown then. The text of token i; of one that could have
  * been in its place (`id`). */
@@ -98,6 +102,9 @@ void srv_put_token_text(srv_text *t, const writing *x, const item *y, int64_t i,
  * context of the model. */
 bool srv_new_items(srv_request *r, writing *x, const char *name, size_t prompts, int64_t times);
 bool srv_prompt_fits(srv_request *r, const char *name, int64_t n, const char *unit);
+
+/* The tokens of y's prompt alone, which have to fit, into e, which the caller clears. false: answered. */
+bool srv_encode_prompt(srv_request *r, item *y, const char *name, rf_encoding *e);
 
 /* Members `stream` and `stream_options` of OpenAI's routes. */
 bool srv_read_stream(srv_request *r, writing *x);
