@@ -37,6 +37,7 @@ static void init(srv_server *s, const srv_options *o)
 {
     s->o = *o;
     s->listener = -1;
+    s->loop.wake = -1;
     s->begun = rf__wall_seconds();
     pthread_mutex_init(&s->workers.lock, NULL);
     pthread_cond_init(&s->workers.more, NULL);

@@ -337,9 +337,18 @@ typedef struct srv_key {
     char key[128], name[33];
 } srv_key;
 
+/* The thread of libmicrohttpd's callbacks (loop.c). */
+typedef struct srv_loop {
+    pthread_t thread;
+    int wake;          /* -1: not open                                                               */
+    bool runs;         /* the thread exists                                                          */
+    atomic_bool ends;
+} srv_loop;
+
 struct srv_server {
     srv_options o;
     struct MHD_Daemon *daemon;
+    srv_loop loop;
     int port, listener; /* -1: not open                                                               */
     bool bound;         /* the socket file is ours                                                    */
     bool loopback;      /* the socket has an address of this machine only                             */
@@ -373,6 +382,9 @@ rf_status srv_http_start(srv_server *s, rf_error *why);
 void srv_http_quiesce(srv_server *s);
 void srv_http_stop(srv_server *s);
 void srv_http_resume(srv_request *r);
+rf_status srv_loop_start(srv_server *s, rf_error *why);
+void srv_loop_wake(srv_server *s);
+void srv_loop_stop(srv_server *s);
 
 /* metrics.c: Prometheus' text format, under the names of text-embeddings-inference. batch: texts are computed
  * together. accept: a request has its permits. count: a request has been answered, or its client has left. */

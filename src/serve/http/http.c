@@ -241,6 +241,7 @@ void srv_http_resume(srv_request *r)
     if (r->mhd && r->suspended) {
         r->suspended = false;
         MHD_resume_connection(r->mhd);
+        srv_loop_wake(r->s);
     }
     pthread_mutex_unlock(&r->lock);
 }
@@ -529,19 +530,19 @@ rf_status srv_http_start(srv_server *s, rf_error *why)
     const srv_limits *l = &s->o.limits;
     const int fd = s->listener;
     s->daemon =
-        MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC | MHD_USE_ERROR_LOG, 0,
-                         NULL, NULL, on_request, s, MHD_OPTION_EXTERNAL_LOGGER, on_message, s,
+        MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC | MHD_USE_ERROR_LOG, 0, NULL,
+                         NULL, on_request, s, MHD_OPTION_EXTERNAL_LOGGER, on_message, s,
                          MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_NOTIFY_COMPLETED, on_completed, s,
                          MHD_OPTION_URI_LOG_CALLBACK, on_path, s, MHD_OPTION_NOTIFY_CONNECTION, on_connection, s,
                          MHD_OPTION_CONNECTION_LIMIT, (unsigned)(l->max_connections + 64),
                          MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)(l->max_header_bytes + l->max_uri_bytes + 8192),
                          MHD_OPTION_CONNECTION_TIMEOUT, 0U, MHD_OPTION_STRICT_FOR_CLIENT, !srv_framing_followed(),
-                         MHD_OPTION_END);
-    if (s->daemon) return RF_OK;
+                         MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_END);
+    if (s->daemon) return srv_loop_start(s, why);
     return rf_fail(why, RF_EIO, "server: expected libmicrohttpd to start, got: %s", strerror(errno));
 }
 
-/* Clients are refused from now on. The socket is closed when MHD's thread, which may still use it, has ended. An
+/* Clients are refused from now on. The socket is closed when the loop, which may still use it, has ended. An
  * inherited socket also belongs to another process, and clients may wait for that process. */
 void srv_http_quiesce(srv_server *s)
 {
@@ -551,6 +552,7 @@ void srv_http_quiesce(srv_server *s)
 
 void srv_http_stop(srv_server *s)
 {
+    srv_loop_stop(s);
     if (s->daemon) MHD_stop_daemon(s->daemon);
     s->daemon = NULL;
     if (s->listener >= 0) close(s->listener);

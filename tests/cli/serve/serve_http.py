@@ -1,6 +1,7 @@
 """serve_http.py PROGRAM [WORD]... — requests that are slow, large or ambiguous; run by serve_http.sh."""
 import json
 import select
+import signal
 import socket
 import sys
 import time
@@ -31,6 +32,27 @@ def s1_others_are_answered_beside_slow_clients():
         for _ in range(20):
             expect(all(c.send(b"a") for c in clients), "a slow client was closed early")
             same_as_before(s, before)
+        for c in clients:
+            c.close()
+
+
+@test
+def s1_any_number_of_requests_comes_at_once():
+    """libmicrohttpd asks for 128 events at a time, and forgot the requests if there were exactly as many."""
+    ask = request("POST", "/embed", {"inputs": TEXT}, close=False)
+    with Server(program, "-m", "slow") as s:
+        expected = embed(s)
+        clients = [s.connect() for _ in range(256)]
+        for n in 127, 128, 129, 256:
+            for c in clients[:n]:                         # they wait for events now
+                c.send(ask)
+                status(c.read(), 200)
+            s.signal(signal.SIGSTOP)
+            for c in clients[:n]:
+                c.send(ask)
+            s.signal(signal.SIGCONT)
+            for c in clients[:n]:
+                expect(status(c.read(), 200).body == expected, n)
         for c in clients:
             c.close()
 
