@@ -1,7 +1,9 @@
 /* generate.h — text generation with a causal model: greedy decoding, sampling and beam search.
  *
  *     score(w)    logit(w); for a token that is already in the text it is divided by repetition_penalty if positive,
- *                 else multiplied by it                                                            Keskar et al. 2019
+ *                 else multiplied by it                                                            Keskar et al. 2019;
+ *                 for a token that is k times in the new text, minus presence_penalty + k frequency_penalty, as the
+ *                 API of OpenAI has it
  *     greedy      the token with the largest score; of equal ones the smallest id
  *     do_sample   w is drawn from softmax(score / temperature), restricted to the top_k largest scores, and of these
  *                 to the fewest tokens whose probabilities sum to top_p      Fan et al. 2018; Holtzman et al. 2020
@@ -28,6 +30,7 @@ extern "C" {
 #define RF_TOP_P_LEAST 1e-6
 #define RF_REPETITION_PENALTY_LEAST 1e-6
 #define RF_REPETITION_PENALTY_MOST 1e6
+#define RF_PRESENCE_PENALTY_MOST 2
 #define RF_RETURN_SEQUENCES_MOST 4096
 #define RF_BATCH_SIZE_MOST 4096
 #define RF_LENGTH_PENALTY_MOST 100
@@ -101,6 +104,8 @@ typedef struct rf_generate_options {
     rf_generate_sink *token;    /* rf_generate, rf_generate_texts: called with `token_user` and every new token, before
                                    the text that it adds; or NULL */
     void *token_user;
+    double presence_penalty;    /* for tokens of the new text, not of the prompt; below 0: they become likelier; 0:  */
+    double frequency_penalty;   /* none. Not with beam search */
 } rf_generate_options;
 
 /* The defaults: greedy, one beam, length_penalty 1, 64 new tokens, temperature 1, top_k 0, top_p 1, min_p 0, typical_p
@@ -181,13 +186,15 @@ rf_status rf_session_generate_from(rf_session *session, rf_prompt_source *source
  * is 0. Windows have `window` tokens (0: one window for the whole text), and a window starts every `stride` tokens (0:
  * window - 1, the maximum). A token is evaluated in the first window that contains it, so after the first window, each
  * token has at least window - stride tokens before it. exp(-mean logprob) is the sliding-window perplexity of
- * transformers' documentation.
+ * transformers' documentation. With `tops` above 0, top[i tops ...] receives the most likely tokens in the place of
+ * id[i], most likely first; ids are -1 for i 0, and where the vocabulary has no more.
  *
+ *   top              [n tops]; may be NULL if tops is 0
  *   RF_EARG          no tokens; stride is not smaller than window
  *   RF_EUNSUPPORTED  as rf_session_generate
  *   RF_ERANGE        an id is out of range; a window is longer than the model's position table */
 rf_status rf_session_logprobs(rf_session *session, const int32_t id[], int64_t n, int64_t window, int64_t stride,
-                              double logprob[], rf_error *why);
+                              double logprob[], int64_t tops, rf_token_logprob top[], rf_error *why);
 
 #ifdef __cplusplus
 }

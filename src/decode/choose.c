@@ -1,6 +1,6 @@
 /* choose.c — chooses the next token from a model's logits.
  *
- *     score(w)  repetition_penalty, suppress, no_repeat_ngram_size, min_new_tokens;
+ *     score(w)  repetition_penalty, presence_penalty, frequency_penalty, suppress, no_repeat_ngram_size, min_new_tokens;
  *               the likeliest, or of score / temperature
  *     top_k     the k largest
  *     top_p     the fewest whose probabilities add up to top_p                                     Holtzman et al. 2020
@@ -195,11 +195,11 @@ static int64_t few_candidates(const rfk_table *k, const float *logits, int64_t V
     return n;
 }
 
-static double penalized(const rf_generate_options *o, float logit, uint8_t flag)
+static double penalized(const rf_generate_options *o, const rf__scores *s, int64_t i)
 {
-    const double score = (double)logit;
-    if (!(flag & RF__SEEN)) return score;
-    return score > 0 ? score / o->repetition_penalty : score * o->repetition_penalty;
+    const double score = (double)s->logits[i], less = s->less ? s->less[i] : 0;
+    if (!(s->flag[i] & RF__SEEN)) return score;
+    return (score > 0 ? score / o->repetition_penalty : score * o->repetition_penalty) - less;
 }
 
 static int64_t sort_best(rf__candidate *c, int64_t n, int64_t most)
@@ -230,15 +230,14 @@ int64_t rf__best_logprobs(const rfk_table *k, const rf_generate_options *o, cons
 }
 
 /* The most likely token, without a list of all tokens. */
-static int64_t likeliest(const rf_generate_options *o, const float *logits, int64_t V, const uint8_t *flag,
-                         rf__candidate *c)
+static int64_t likeliest(const rf_generate_options *o, const rf__scores *s, rf__candidate *c)
 {
     int64_t n = 0;
     double most = 0;
-    for (int64_t i = 0; i < V; i++) {
-        if (n && !(flag[i] & RF__SEEN) && !((double)logits[i] > most)) continue;        /* nearly all */
-        if (flag[i] & RF__EXCLUDED) continue;
-        const rf__candidate x = {.p = penalized(o, logits[i], flag[i]), .id = (int32_t)i};
+    for (int64_t i = 0; i < s->V; i++) {
+        if (n && !(s->flag[i] & RF__SEEN) && !((double)s->logits[i] > most)) continue;  /* nearly all */
+        if (s->flag[i] & RF__EXCLUDED) continue;
+        const rf__candidate x = {.p = penalized(o, s, i), .id = (int32_t)i};
         if (!n++ || before(&x, c)) *c = x, most = x.p;
     }
     if (!n) return 0;
@@ -247,14 +246,13 @@ static int64_t likeliest(const rf_generate_options *o, const float *logits, int6
 }
 
 /* The tokens that may be sampled, with their probabilities. */
-static ranking may_come(const rf_generate_options *o, const float *logits, int64_t V, const uint8_t *flag,
-                        rf__candidate *c)
+static ranking may_come(const rf_generate_options *o, const rf__scores *s, rf__candidate *c)
 {
     ranking r = {.c = c, .order = by_share};
     double most = -INFINITY;
-    for (int64_t i = 0; i < V; i++) {
-        if (flag[i] & RF__EXCLUDED) continue;
-        c[r.n++] = (rf__candidate){.p = penalized(o, logits[i], flag[i]), .id = (int32_t)i};
+    for (int64_t i = 0; i < s->V; i++) {
+        if (s->flag[i] & RF__EXCLUDED) continue;
+        c[r.n++] = (rf__candidate){.p = penalized(o, s, i), .id = (int32_t)i};
         most = fmax(most, c[r.n - 1].p);
     }
     if (!r.n) return r;
@@ -270,20 +268,18 @@ static ranking may_come(const rf_generate_options *o, const float *logits, int64
     return r;
 }
 
-int64_t rf__candidates(const rf_generate_options *o, const float *logits, int64_t V, const uint8_t *flag,
-                       rf__candidate *c)
+int64_t rf__candidates(const rf_generate_options *o, const rf__scores *s, rf__candidate *c)
 {
-    if (!o->do_sample) return likeliest(o, logits, V, flag, c);
-    ranking r = may_come(o, logits, V, flag, c);
+    if (!o->do_sample) return likeliest(o, s, c);
+    ranking r = may_come(o, s, c);
     rank(&r, r.n);
     return r.n;
 }
 
-int32_t rf__draw(const rf_generate_options *o, const float *logits, int64_t V, const uint8_t *flag, double left,
-                 rf__candidate *c)
+int32_t rf__draw(const rf_generate_options *o, const rf__scores *s, double left, rf__candidate *c)
 {
-    if (!o->do_sample) return likeliest(o, logits, V, flag, c) ? c->id : -1;
-    ranking r = may_come(o, logits, V, flag, c);
+    if (!o->do_sample) return likeliest(o, s, c) ? c->id : -1;
+    ranking r = may_come(o, s, c);
     for (int64_t i = 0; i < r.n; i++) {
         rank(&r, i + 1);
         if ((left -= c[i].p) < 0 || i + 1 == r.n) return c[i].id;

@@ -28,6 +28,7 @@ void rf__writing_free(rf__writer *w, rf__writing *t)
     rf__free(w->ctx, t->id);
     rf__free(w->ctx, t->logprob);
     rf__free(w->ctx, t->flag);
+    rf__free(w->ctx, t->less);
     rf__free(w->ctx, t->top);
     rf__free(w->ctx, t);
 }
@@ -38,7 +39,9 @@ bool rf__writing_space(const rf__writer *w, rf__writing *t)
     t->logprob = rf__calloc(w->ctx, (size_t)t->most + 1, sizeof *t->logprob);
     t->flag = rf__calloc(w->ctx, (size_t)w->V, 1);
     t->top = rf__calloc(w->ctx, (size_t)w->o->top_logprobs + 1, sizeof *t->top);
-    return t->id && t->logprob && t->flag && t->top;
+    const bool lessens = w->o->presence_penalty != 0 || w->o->frequency_penalty != 0;
+    if (lessens) t->less = rf__calloc(w->ctx, (size_t)w->V, sizeof *t->less);
+    return t->id && t->logprob && t->flag && t->top && (t->less || !lessens);
 }
 
 static void report_text(const rf__writer *w, const rf__writing *t, rf_generate_end end)
@@ -335,11 +338,12 @@ static void choose(void *arg, int64_t i, int worker)
     rf__candidate *c = w->candidate + worker * w->V;
     if (!t->logits) return;
     const int64_t index = t->n - t->prompt;
+    const rf__scores s = {.logits = t->logits, .flag = t->flag, .less = t->less, .V = w->V};
     t->next = (rf_generated){.id = -1, .index = index, .text = t->number};
     rf__mark_excluded(w->o, t->id, t->n, index, w->V, t->flag, true);
     if (t->search) rf__beam_search_candidates(w, t, c);
     if (!t->search && rf__forced(w, t) >= 0) t->next.id = rf__forced(w, t);
-    else if (!t->search) t->next.id = rf__draw(w->o, t->logits, w->V, t->flag, chance(t, index), c);
+    else if (!t->search) t->next.id = rf__draw(w->o, &s, chance(t, index), c);
     rf__mark_excluded(w->o, t->id, t->n, index, w->V, t->flag, false);
     if (t->next.id < 0) return;
     const double log_sum = rf__log_sum(w->ctx->k, t->logits, w->V);
@@ -347,6 +351,14 @@ static void choose(void *arg, int64_t i, int worker)
     t->next.top = t->top;
     t->next.tops = rf__top_logprobs(t->logits, w->V, log_sum, w->o->top_logprobs, t->top);
     t->next.stops = rf__stops(w->o, t->next.id);
+}
+
+/* t has the new token `id` once more. */
+static void penalize(const rf__writer *w, rf__writing *t, int32_t id)
+{
+    bool first = true;
+    for (int64_t i = t->prompt; first && i < t->n; i++) first = t->id[i] != id;
+    t->less[id] += w->o->frequency_penalty + (first ? w->o->presence_penalty : 0);
 }
 
 /* Passes the chosen token to the sink. */
@@ -361,6 +373,7 @@ static void hand_out(rf__writer *w, rf__writing *t)
         return;
     }
     t->flag[t->next.id] |= RF__SEEN;
+    if (t->less) penalize(w, t, t->next.id);
     t->logprob[t->next.index] = t->next.logprob;
     t->id[t->n++] = t->next.id;
     const int enough = w->sink ? w->sink(w->user, &t->next) : 0;

@@ -48,6 +48,8 @@ rf_status rf__generate_check(const rf_generate_options *o, rf_error *why)
         {"min_new_tokens", (double)o->min_new_tokens, 0, RF_NEW_TOKENS_MOST},
         {"min_length", (double)o->min_length, 0, RF_NEW_TOKENS_MOST},
         {"top_logprobs", (double)o->top_logprobs, 0, RF_TOP_LOGPROBS_MOST},
+        {"presence_penalty", o->presence_penalty, -RF_PRESENCE_PENALTY_MOST, RF_PRESENCE_PENALTY_MOST},
+        {"frequency_penalty", o->frequency_penalty, -RF_PRESENCE_PENALTY_MOST, RF_PRESENCE_PENALTY_MOST},
     };
     for (size_t i = 0; i < RF_COUNT(limits); i++)
         if (!(limits[i].value >= limits[i].least && limits[i].value <= limits[i].most))
@@ -64,6 +66,9 @@ rf_status rf__generate_check(const rf_generate_options *o, rf_error *why)
     if (o->num_beams > 1 && o->num_return_sequences > o->num_beams)
         return rf_fail(why, RF_EARG, "num_return_sequences: expected at most num_beams, %lld, got %lld",
                        (long long)o->num_beams, (long long)o->num_return_sequences);
+    if (o->num_beams > 1 && (o->presence_penalty != 0 || o->frequency_penalty != 0))
+        return rf_fail(why, RF_EARG, "presence_penalty, frequency_penalty: expected 0 with beam search, got %g and %g; "
+                       "use num_beams 1", o->presence_penalty, o->frequency_penalty);
     if (o->num_beams > 1 && o->stop_strings)
         return rf_fail(why, RF_EARG,
                        "stop_strings: expected none with beam search; leave stop_strings out, or use num_beams 1");

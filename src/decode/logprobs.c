@@ -14,14 +14,23 @@
 
 enum { PIECE = 256 };                   /* tokens whose logits are in memory together                                 */
 
-struct rows { const rfk_table *k; const float *logits; const int32_t *id; double *out; int64_t V; };
+struct rows {
+    const rfk_table *k;
+    const float *logits;
+    const int32_t *id;
+    double *out;
+    rf_token_logprob *top;              /* [rows, tops] */
+    int64_t V, tops;
+};
 
 static void one_row(void *arg, int64_t i, int worker)
 {
     const struct rows *r = arg;
     const float *logits = r->logits + i * r->V;
     (void)worker;
-    r->out[i] = (double)logits[r->id[i]] - rf__log_sum(r->k, logits, r->V);
+    const double log_sum = rf__log_sum(r->k, logits, r->V);
+    r->out[i] = (double)logits[r->id[i]] - log_sum;
+    if (r->tops) rf__top_logprobs(logits, r->V, log_sum, r->tops, r->top + i * r->tops);
 }
 
 double rf__log_sum(const rfk_table *k, const float *logits, int64_t V)
@@ -46,14 +55,22 @@ int64_t rf__top_logprobs(const float *logits, int64_t V, double log_sum, int64_t
 
 void rf__logprobs_of(const rf_ctx *ctx, const float *logits, const int32_t id[], int64_t n, int64_t V, double out[])
 {
-    rf__parallel(ctx, n, one_row, &(struct rows){ctx->k, logits, id, out, V});
+    rf__parallel(ctx, n, one_row, &(struct rows){.k = ctx->k, .logits = logits, .id = id, .out = out, .V = V});
 }
 
 /* Tokens [at, at + n) of a window. Those from `from` on predict their successors; the last token of the window predicts
  * none. */
-typedef struct reading { rf_session *session; rf_sequence sequence; const int32_t *id; int64_t V, from, end; } reading;
+typedef struct reading {
+    rf_session *session;
+    rf_sequence sequence;
+    const int32_t *id;
+    int64_t V, from, end;
+    double *logprob;                    /* of all tokens of the text */
+    rf_token_logprob *top;
+    int64_t tops;
+} reading;
 
-static rf_status read_piece(const reading *x, int64_t at, int64_t n, double logprob[], rf_error *why)
+static rf_status read_piece(const reading *x, int64_t at, int64_t n, rf_error *why)
 {
     const rf_ctx *ctx = rf__session_model(x->session)->ctx;
     const int64_t first = rf__max64(at, x->from), last = rf__min64(at + n, x->end - 1);
@@ -67,21 +84,24 @@ static rf_status read_piece(const reading *x, int64_t at, int64_t n, double logp
     const rf_status status = x->sequence
                                  ? rf_session_continue(x->session, &x->sequence, &b, row, rows, &logits, why)
                                  : rf_session_mlm_logits(x->session, &b, row, rows, &logits, why);
-    if (!status) rf__logprobs_of(ctx, logits, x->id + first + 1, rows, x->V, logprob + first + 1);
+    struct rows r = {.k = ctx->k, .logits = logits, .id = x->id + first + 1, .out = x->logprob + first + 1, .V = x->V,
+                     .tops = x->tops};
+    if (x->tops) r.top = x->top + (first + 1) * x->tops;
+    if (!status) rf__parallel(ctx, rows, one_row, &r);
     rf__free(ctx, row);
     return status;
 }
 
 /* Tokens [begin, end); log-probabilities are computed for those after `from`. If keys cannot be cached, in one
  * piece. */
-static rf_status read_window(reading *x, int64_t begin, double logprob[], bool cached, rf_error *why)
+static rf_status read_window(reading *x, int64_t begin, bool cached, rf_error *why)
 {
     rf_status status = RF_OK;
-    if (!cached) return read_piece(x, begin, x->end - begin, logprob, why);
+    if (!cached) return read_piece(x, begin, x->end - begin, why);
     status = rf_sequence_new(x->session, NULL, &x->sequence, why);
     for (int64_t at = begin, n; at < x->end && !status; at += n) {
         n = rf__min64(PIECE, x->end - at);
-        status = read_piece(x, at, n, logprob, why);
+        status = read_piece(x, at, n, why);
     }
     if (x->sequence) rf_sequence_drop(x->session, x->sequence, NULL);
     x->sequence = 0;
@@ -89,9 +109,10 @@ static rf_status read_window(reading *x, int64_t begin, double logprob[], bool c
 }
 
 rf_status rf_session_logprobs(rf_session *session, const int32_t id[], int64_t n, int64_t window, int64_t stride,
-                              double logprob[], rf_error *why)
+                              double logprob[], int64_t tops, rf_token_logprob top[], rf_error *why)
 {
-    if (!(session && id && logprob)) return rf__missing("rf_session_logprobs", "session, ids, logprobs", why);
+    if (!(session && id && logprob && (top || !tops)))
+        return rf__missing("rf_session_logprobs", "session, ids, logprobs, top", why);
     const rf_model *m = rf__session_model(session);
     if (m->config.is_encoder_decoder)
         return rf_fail(why, RF_EUNSUPPORTED, "logprobs: expected a causal model, got an encoder-decoder model; use "
@@ -103,6 +124,8 @@ rf_status rf_session_logprobs(rf_session *session, const int32_t id[], int64_t n
         return rf_fail(why, RF_EUNSUPPORTED, "logprobs: expected a causal model, got RoFormer-Sim (pooler_activation "
                        "\"linear\"), whose attention to a prompt is bidirectional");
     if (n < 1 || n > INT32_MAX) return rf_fail(why, RF_EARG, "text: expected at least 1 token, got %lld", (long long)n);
+    if (tops < 0 || tops > RF_TOP_LOGPROBS_MOST)
+        return rf_fail(why, RF_EARG, "tops: expected 0 to %d, got %lld", RF_TOP_LOGPROBS_MOST, (long long)tops);
     if (!window) window = n;
     if (!stride) stride = rf__max64(1, window - 1);
     if (window < 2 && n > 1)
@@ -115,14 +138,15 @@ rf_status rf_session_logprobs(rf_session *session, const int32_t id[], int64_t n
             return rf_fail(why, RF_ERANGE, "token %lld: expected an id below vocab_size %lld, got %d", (long long)i,
                            (long long)m->config.vocab_size, (int)id[i]);
     const bool cached = !rf__position_caches(m->params.position, &m->config, NULL);
-    reading x = {.session = session, .id = id, .V = m->config.vocab_size};
+    reading x = {.session = session, .id = id, .V = m->config.vocab_size, .logprob = logprob, .top = top, .tops = tops};
     rf_status status = RF_OK;
     logprob[0] = 0;
+    for (int64_t i = 0; i < n * tops; i++) top[i] = (rf_token_logprob){.id = -1};
     for (int64_t begin = 0, known = 1; known < n && !status; begin += stride) {
         x.end = rf__min64(n, begin + window);
         if (x.end <= known) continue;
         x.from = rf__max64(known - 1, begin);
-        status = read_window(&x, begin, logprob, cached, why);
+        status = read_window(&x, begin, cached, why);
         known = x.end;
     }
     return status;

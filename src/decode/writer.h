@@ -28,6 +28,7 @@ typedef struct rf__writing {
     int64_t most;                       /* new tokens                                                                 */
     const rf_translate_source *source;  /* the source that it translates, or NULL                                     */
     uint8_t *flag;                      /* [V]                                                                        */
+    double *less;                       /* [V] presence and frequency penalties of its new tokens; NULL: there are none */
     rf_key key;
     uint64_t occurrence;
     size_t bytes, source_bytes;         /* of its keys at maximum length; of what is stored for its source            */

@@ -81,7 +81,7 @@ rf_status rf_logprob_text(rf_pipeline *p, const char *context, size_t context_by
     if (!logprob) return rf_fail(why, RF_ENOMEM, "out of memory: a text of %zu tokens", n);
     p->logprob = logprob;
     const int64_t stride = o.stride ? o.stride : (most + 1) / 2;
-    if (!masked && n) status = rf_session_logprobs(p->session, p->id, (int64_t)n, most, stride, logprob, why);
+    if (!masked && n) status = rf_session_logprobs(p->session, p->id, (int64_t)n, most, stride, logprob, 0, NULL, why);
     else if (masked) {
         p->id[n] = rf_tokenizer_sep(t);
         status = rf__pseudo_logprobs(p, p->id, (int64_t)n + 1, (int64_t)first, (int64_t)(n - first), 2048,

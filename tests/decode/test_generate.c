@@ -135,7 +135,7 @@ static void check_stride(FILE *f)
     rf_error why = {0};
     snprintf(folder, sizeof folder, "tests/golden/models/%s", name);
     if (rf_model_open(ctx, folder, &m, &why) || rf_session_open(m, &s, &why) ||
-        rf_session_logprobs(s, id, n, window, stride, logprob, &why))
+        rf_session_logprobs(s, id, n, window, stride, logprob, 0, NULL, &why))
         fail_msg("%s", why.text);
     assert_int_equal(predicted, n - 1);
     for (int i = 0; i < n; i++) sum += logprob[i];
@@ -167,7 +167,7 @@ static void check_warp(FILE *f)
     o.typical_p = real(f);
     for (int i = 0, n = list(f, seen); i < n; i++) flag[seen[i]] = RF__SEEN;
     for (int i = 0; i < V; i++) score[i] = (float)real(f);
-    const int64_t n = rf__candidates(&o, score, V, flag, c);
+    const int64_t n = rf__candidates(&o, &(rf__scores){score, flag, NULL, V}, c);
     for (int64_t i = 0; i < n; i++) {
         got[c[i].id] = c[i].p;
         if (i) assert_true(c[i].p <= c[i - 1].p);
@@ -200,7 +200,7 @@ static void the_likeliest(void **state)
             if (flag[i] & (RF__SUPPRESSED | RF__REPEATS)) continue;
             if (best < 0 || p > most) best = i, most = p;
         }
-        assert_int_equal(rf__draw(&o, score, V, flag, 0, &c), best);
+        assert_int_equal(rf__draw(&o, &(rf__scores){score, flag, NULL, V}, 0, &c), best);
     }
 }
 
@@ -218,9 +218,10 @@ static void extremes(void **state)
     o.repetition_penalty = RF_REPETITION_PENALTY_MOST;
     for (size_t t = 0; t < sizeof lowest / sizeof *lowest; t++) {
         o.temperature = lowest[t];
-        assert_int_equal(rf__candidates(&o, score, 4, flag, c), 4);
+        assert_int_equal(rf__candidates(&o, &(rf__scores){score, flag, NULL, 4}, c), 4);
         for (int i = 0; i < 4; i++) t_near(c[i].p, c[i].id == 0 || c[i].id == 3 ? 0.5 : 0, 0);
-        assert_int_equal(rf__candidates(&o, (const float[]){1, 1.5f, -2, 0}, 4, (const uint8_t[4]){0}, c), 4);
+        const rf__scores unseen = {(const float[]){1, 1.5f, -2, 0}, (const uint8_t[4]){0}, NULL, 4};
+        assert_int_equal(rf__candidates(&o, &unseen, c), 4);
         assert_int_equal(c[0].id, 1);
         t_near(c[0].p, 1, 0);
     }
@@ -279,7 +280,7 @@ static void draws_are_those_of_all_in_order(void **state)
                 int64_t i = 0;
                 while (i + 1 < n && chance >= sum + all[i].p) sum += all[i++].p;
                 if (fabs(chance - sum) < 1e-11 || fabs(chance - sum - all[i].p) < 1e-11) continue;   /* on an edge */
-                assert_int_equal(rf__draw(&o, logits, LARGE, flag, chance, c), all[i].id);
+                assert_int_equal(rf__draw(&o, &(rf__scores){logits, flag, NULL, LARGE}, chance, c), all[i].id);
                 drawn++;
             }
         }
@@ -524,6 +525,58 @@ static void the_most_likely_tokens(void **state)
     end_work(&w);
 }
 
+/* Greedy texts by the formula of OpenAI's API: of the log-probabilities of all tokens, each minus presence_penalty if
+ * the new text has it, and minus frequency_penalty for each time. A prompt does not count. */
+struct penalized { double presence, frequency; int times[61], n, others; };
+
+static int take_penalized(void *user, const rf_generated *y)
+{
+    struct penalized *x = user;
+    double best = -INFINITY, chosen = 0;
+    for (int i = 0; i < 61; i++) {
+        const int k = x->times[y->top[i].id];
+        const double score = y->top[i].logprob - (k ? x->presence : 0) - k * x->frequency;
+        best = fmax(best, score);
+        if (y->top[i].id == y->id) chosen = score;
+    }
+    t_near(chosen, best, 1e-9);     /* scores of float logits, in double, differ by more or are equal */
+    x->others += y->id != y->top[0].id;
+    x->times[y->id]++;
+    x->n++;
+    return 0;
+}
+
+static void penalties_of_the_new_text(void **state)
+{
+    (void)state;
+    struct work w = begin("", 1);
+    const double pairs[][2] = {{0, 0}, {2, 0}, {0, 0.125}, {0.5, 0.5}, {-2, 0}, {1, -0.25}};
+    int others = 0;
+    for (size_t k = 0; k < RF_COUNT(pairs); k++) {
+        rf_generate_options o;
+        rf_error why;
+        struct penalized x = {.presence = pairs[k][0], .frequency = pairs[k][1]};
+        rf_generate_defaults(&o);
+        o.max_new_tokens = 24;
+        o.top_logprobs = 61;
+        o.presence_penalty = x.presence;
+        o.frequency_penalty = x.frequency;
+        if (rf_session_generate(w.session, prompt, 3, &o, take_penalized, &x, NULL, &why)) fail_msg("%s", why.text);
+        assert_int_equal(x.n, 24);
+        if (!k) assert_int_equal(x.others, 0);
+        others += x.others;
+    }
+    assert_true(others > 0);
+    rf_generate_options o;
+    rf_error why = {0};
+    rf_generate_defaults(&o);
+    o.num_beams = 2;
+    o.frequency_penalty = 1;
+    assert_int_equal(rf_session_generate(w.session, prompt, 3, &o, NULL, NULL, NULL, &why), RF_EARG);
+    t_failed(&why, RF_EARG, "presence_penalty, frequency_penalty: expected 0 with beam search, got 0 and 1");
+    end_work(&w);
+}
+
 static void refusals(void **state)
 {
     (void)state;
@@ -574,6 +627,7 @@ int main(void)
         cmocka_unit_test(agrees_with_transformers), cmocka_unit_test(the_likeliest), cmocka_unit_test(extremes),
         cmocka_unit_test(seeds),
         cmocka_unit_test(draws_are_those_of_all_in_order), cmocka_unit_test(the_most_likely_tokens),
+        cmocka_unit_test(penalties_of_the_new_text),
         cmocka_unit_test(occurrences), cmocka_unit_test(draws_have_their_shares),
         cmocka_unit_test(ends),                     cmocka_unit_test(without_a_cache), cmocka_unit_test(refusals),
     };

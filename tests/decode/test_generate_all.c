@@ -178,7 +178,7 @@ static void many_beams_find_the_best(void **state)
         for (int32_t b = 0; b < FEW; b++) {
             tried[3] = a;
             tried[4] = b;
-            if (rf_session_logprobs(w.session, tried, 5, 0, 0, logprob, &why)) fail_msg("%s", why.text);
+            if (rf_session_logprobs(w.session, tried, 5, 0, 0, logprob, 0, NULL, &why)) fail_msg("%s", why.text);
             best = fmax(best, logprob[3] + logprob[4]);
         }
     t_near(got, best, 1e-5);

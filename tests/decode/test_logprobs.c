@@ -35,7 +35,7 @@ static void windows(void **state)
         for (size_t i = 0; i < RF_COUNT(shape); i++) {
             const int n = shape[i][0], window = shape[i][1] ? shape[i][1] : n, stride = shape[i][2] ? shape[i][2] : n;
             rf_error why = {0};
-            if (rf_session_logprobs(w.session, id, n, shape[i][1], shape[i][2], logprob, &why))
+            if (rf_session_logprobs(w.session, id, n, shape[i][1], shape[i][2], logprob, 0, NULL, &why))
                 fail_msg("%s", why.text);
             assert_true(logprob[0] == 0);
             for (int j = 1; j < n; j++) t_near(logprob[j], expected_of(&w, id, n, window, stride, j), 1e-12);
@@ -43,6 +43,43 @@ static void windows(void **state)
         assert_int_equal(rf_sequence_memory(w.session), 0);
         end(&w);
     }
+}
+
+/* In windows: the most likely tokens have the log-probabilities that they would have as tokens of the text. */
+static void the_most_likely(void **state)
+{
+    (void)state;
+    enum { N = 40, TOPS = 3 };
+    const rf_config c = small("\"rope_theta\":10000");
+    struct work w = begin(&c, 2, NULL);
+    int32_t id[N];
+    double logprob[N], plain[N];
+    rf_token_logprob top[N][TOPS];
+    rf_error why = {0};
+    fill(1, id, N);
+    if (rf_session_logprobs(w.session, id, N, 16, 8, plain, 0, NULL, &why) ||
+        rf_session_logprobs(w.session, id, N, 16, 8, logprob, TOPS, top[0], &why))
+        fail_msg("%s", why.text);
+    assert_memory_equal(logprob, plain, sizeof plain);
+    for (int k = 0; k < TOPS; k++) assert_int_equal(top[0][k].id, -1);
+    for (int j = 1; j < N; j++) {
+        double all[V];
+        for (int v = 0; v < V; v++) {
+            int32_t other[N];
+            memcpy(other, id, sizeof id);
+            other[j] = v;
+            all[v] = expected_of(&w, other, N, 16, 8, j);
+        }
+        for (int k = 0; k < TOPS; k++) {
+            int above = 0;
+            for (int v = 0; v < V; v++) above += all[v] > top[j][k].logprob + 1e-12;
+            t_near(top[j][k].logprob, all[top[j][k].id], 1e-12);
+            assert_true(above <= k && (!k || top[j][k].id != top[j][k - 1].id));
+        }
+    }
+    assert_int_equal(rf_session_logprobs(w.session, id, N, 0, 0, logprob, 129, top[0], &why), RF_EARG);
+    t_failed(&why, RF_EARG, "tops: expected 0 to 128, got 129");
+    end(&w);
 }
 
 /* Longer than the pieces whose logits are in memory together. */
@@ -56,7 +93,7 @@ static void long_texts(void **state)
     static double logprob[LONG];
     rf_error why = {0};
     fill(1, id, LONG);
-    if (rf_session_logprobs(w.session, id, LONG, 0, 0, logprob, &why)) fail_msg("%s", why.text);
+    if (rf_session_logprobs(w.session, id, LONG, 0, 0, logprob, 0, NULL, &why)) fail_msg("%s", why.text);
     static const int some[] = {1, 255, 256, 257, 512, 699};
     for (size_t i = 0; i < RF_COUNT(some); i++)
         t_near(logprob[some[i]], expected_of(&w, id, LONG, LONG, LONG, some[i]), 1e-12);
@@ -78,23 +115,24 @@ static void refusals(void **state)
     };
     for (size_t i = 0; i < RF_COUNT(cases); i++) {
         rf_error why = {0};
-        assert_int_equal(rf_session_logprobs(w.session, id, cases[i].n, cases[i].window, cases[i].stride, x, &why),
+        assert_int_equal(rf_session_logprobs(w.session, id, cases[i].n, cases[i].window, cases[i].stride, x, 0, NULL,
+                                             &why),
                          cases[i].code);
         t_failed(&why, cases[i].code, cases[i].part);
     }
     rf_error why = {0};
-    assert_int_equal(rf_session_logprobs(w.session, NULL, 1, 0, 0, x, &why), RF_EARG);
+    assert_int_equal(rf_session_logprobs(w.session, NULL, 1, 0, 0, x, 0, NULL, &why), RF_EARG);
     end(&w);
     c.is_decoder = 0;
     w = begin(&c, 1, NULL);
     why = (rf_error){0};
-    assert_int_equal(rf_session_logprobs(w.session, id, 3, 0, 0, x, &why), RF_EUNSUPPORTED);
+    assert_int_equal(rf_session_logprobs(w.session, id, 3, 0, 0, x, 0, NULL, &why), RF_EUNSUPPORTED);
     end(&w);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(windows), cmocka_unit_test(long_texts),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(windows), cmocka_unit_test(the_most_likely), cmocka_unit_test(long_texts),
                                        cmocka_unit_test(refusals)};
     return cmocka_run_group_tests_name("model/logprobs", tests, NULL, NULL);
 }

@@ -208,7 +208,7 @@ static void refused(void **state)
     assert_int_equal(rf_session_continue(o.session, text, &mixed, last, 1, &z, &why), RF_EARG);
     t_failed(&why, RF_EARG, "expected prompts only or continuations only");
     why = (rf_error){0};
-    assert_int_equal(rf_session_logprobs(o.session, id, 3, 0, 0, p, &why), RF_EUNSUPPORTED);
+    assert_int_equal(rf_session_logprobs(o.session, id, 3, 0, 0, p, 0, NULL, &why), RF_EUNSUPPORTED);
     t_failed(&why, RF_EUNSUPPORTED, "RoFormer-Sim");
     close_sim(&o);
 

@@ -181,7 +181,7 @@ static void no_token_before_a_prompt(void **state)
     expect_after(&s, prompt, e.id, (int64_t)e.n);
     const rf_text_logprob *p;
     double logprob[32];
-    if (rf_session_logprobs(rf_pipeline_session(s.p), e.id, (int64_t)e.n, 0, 0, logprob, &s.why))
+    if (rf_session_logprobs(rf_pipeline_session(s.p), e.id, (int64_t)e.n, 0, 0, logprob, 0, NULL, &s.why))
         fail_msg("%s", s.why.text);
     if (rf_logprob_text(s.p, NULL, 0, prompt, RF_STRING, NULL, &p, &s.why)) fail_msg("%s", s.why.text);
     assert_int_equal(p->n, e.n - 1);

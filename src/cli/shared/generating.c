@@ -8,6 +8,7 @@ static const struct { const char *name; size_t at, size; } rows[] = {
     O(num_beams), O(length_penalty), O(max_new_tokens), O(max_length_factor),    O(do_sample),  O(temperature),
     O(top_k),     O(top_p),          O(min_p),          O(no_repeat_ngram_size), O(batch_size), O(repetition_penalty),
     O(typical_p), O(num_return_sequences), O(special_tokens), O(min_new_tokens),
+    O(presence_penalty), O(frequency_penalty),
 };
 #undef O
 

@@ -182,12 +182,20 @@ bool srv_encode_prompt(srv_request *r, item *y, const char *name, rf_encoding *e
     return srv_prompt_fits(r, name, (int64_t)e->n, "tokens");
 }
 
-/* The number of tokens of a prompt. false: answered. */
-static bool count_tokens(srv_request *r, item *y, const char *name)
+/* The number of tokens of a prompt, and the tokens if they get notes. false: answered. */
+static bool count_tokens(srv_request *r, const writing *x, item *y, const char *name)
 {
     rf_encoding e;
-    const bool good = srv_encode_prompt(r, y, name, &e);
-    y->prompt_tokens = (int64_t)e.n + rf__tokenizer_opens(r->model->tokenizer);
+    bool good = srv_encode_prompt(r, y, name, &e);
+    const size_t opens = rf__tokenizer_opens(r->model->tokenizer);
+    y->prompt_tokens = (int64_t)(e.n + opens);
+    if (good && x->hears && y->prompt_tokens) {
+        y->id = calloc(e.n + opens, sizeof *y->id);
+        y->ids = y->prompt_tokens;
+        if (!y->id) good = false, srv_error(r, 503, "Overloaded", "out of memory: a prompt of %zu tokens", e.n);
+        if (good && opens) y->id[0] = rf_tokenizer_cls(r->model->tokenizer);
+        if (good && e.n) memcpy(y->id + opens, e.id, e.n * sizeof *y->id);
+    }
     rf_encoding_clear(&e);
     return good;
 }
@@ -215,13 +223,13 @@ static bool read_ids(srv_request *r, item *y, const json_t *list, const char *na
     return true;
 }
 
-static bool read_prompt(srv_request *r, item *y, const json_t *v, const char *name)
+static bool read_prompt(srv_request *r, const writing *x, item *y, const json_t *v, const char *name)
 {
     if (!json_is_string(v)) return read_ids(r, y, v, name);
     y->prompt = json_string_value(v);
     y->bytes = json_string_length(v);
     r->characters += srv_length(y->prompt, y->bytes);
-    return count_tokens(r, y, name);
+    return count_tokens(r, x, y, name);
 }
 
 /* The prompts of a request, texts or token ids, and `times` texts of each. false: answered. */
@@ -232,7 +240,7 @@ static bool read_prompts(srv_request *r, writing *x, const json_t *v, const char
     for (int64_t i = 0; i < x->items && srv_go_on(r); i++) {
         item *y = &x->item[i];
         if (i % times) *y = x->item[i - 1];
-        else if (!read_prompt(r, y, one ? v : json_array_get(v, (size_t)(i / times)), name)) return false;
+        else if (!read_prompt(r, x, y, one ? v : json_array_get(v, (size_t)(i / times)), name)) return false;
     }
     return !r->status;
 }
@@ -251,10 +259,10 @@ static const srv_form completions = {
     .piece = put_piece, .usage = put_usage, .whole = put_completions, .cuts = true, .most = "max_tokens"};
 static const srv_form pipeline = {.whole = put_pipeline, .token = put_token_event, .most = "max_new_tokens"};
 
-/* The prompts alone, if no new tokens are asked for. false: not so, or answered. */
+/* The prompts alone, if no new tokens and no notes are asked for. false: not so, or answered. */
 static bool is_echo_alone(srv_request *r, writing *x)
 {
-    if (x->most) return false;
+    if (x->most || (x->hears && !x->stream)) return false;
     if (!x->with_prompt || x->stream) {
         srv_error(r, 422, "Validation", "`max_tokens`: expected at least 1, or 0 with `echo` without `stream`, got 0");
         return false;
@@ -269,18 +277,17 @@ void srv_api_completions(srv_request *r)
 {
     writing *x = srv_read_body(r) ? srv_new_writing(r, srv_string(r->in, "model"), &completions) : NULL;
     const int64_t times = x ? srv_int(r->in, "n", 1) : 1;
+    if (x) {
+        x->with_prompt = srv_bool(r->in, "echo", false);
+        x->tops = srv_int(r->in, "logprobs", -1);
+        x->hears = x->with_prompt && x->tops >= 0;
+    }
     if (!x || !read_prompts(r, x, json_object_get(r->in, "prompt"), "prompt", times) ||
         !srv_read_stops(r, x, srv_member(r->in, "stop")))
         return;
     if (srv_int(r->in, "best_of", times) != times) {
         srv_error(r, 422, "Validation", "`best_of`: expected that of `n`, %lld, as no text is left out",
                   (long long)times);
-        return;
-    }
-    x->with_prompt = srv_bool(r->in, "echo", false);
-    x->tops = srv_int(r->in, "logprobs", -1);
-    if (x->with_prompt && x->tops >= 0) {
-        srv_error(r, 422, "Validation", "`logprobs`: expected none with `echo`, as the tokens of prompts have none");
         return;
     }
     if (!srv_read_stream(r, x)) return;

@@ -247,6 +247,44 @@ static int hear(void *user, const rf_generated *token)
     return 0;
 }
 
+/* Notes the tokens of a prompt for all its texts; the first one has nothing before it. */
+static rf_status hear_prompt(rf_pipeline *p, const writing *x, item *first, rf_error *why)
+{
+    const size_t n = (size_t)first->ids, tops = (size_t)x->tops;
+    double *logprob = calloc(n + 1, sizeof *logprob);
+    rf_token_logprob *top = calloc(n * tops + 1, sizeof *top);
+    rf_status status = logprob && top ? RF_OK : rf_fail(why, RF_ENOMEM, "out of memory: a prompt of %zu tokens", n);
+    if (!status && n)
+        status = rf_session_logprobs(rf_pipeline_session(p), first->id, first->ids, 0, 0, logprob, x->tops, top, why);
+    for (item *y = first; y < first + x->times && !status; y++) {
+        if (!grow(&y->note, &y->note_space, n, sizeof *y->note) ||
+            !grow(&y->top, &y->top_space, n * tops + 1, sizeof *y->top)) {
+            status = rf_fail(why, RF_ENOMEM, "out of memory: a prompt of %zu tokens", n);
+            break;
+        }
+        for (size_t i = 0; i < n; i++) y->note[i] = (note){.id = first->id[i], .logprob = logprob[i]};
+        memcpy(y->top, top, n * tops * sizeof *top);
+        y->heard = y->notes = first->ids;
+        y->last = -1;
+    }
+    free(logprob);
+    free(top);
+    return status;
+}
+
+static rf_status hear_prompts(rf_pipeline *p, writing *x, rf_error *why)
+{
+    rf_status status = RF_OK;
+    for (int64_t i = 0; i < x->items && !status; i += x->times) {
+        if (!srv_is_over(x->call.r)) status = hear_prompt(p, x, &x->item[i], why);
+        else {
+            *why = srv_over(x->call.r);
+            status = why->code;
+        }
+    }
+    return status;
+}
+
 /* Receives new text, and ends it at a stop string or at the request's own number of tokens. */
 static int sink(void *user, int64_t number, const char *piece, size_t size)
 {
@@ -316,7 +354,9 @@ static void compute(srv_call *first, rf_pipeline *p)
     o.token = hear;
     o.token_user = &b;
     join(&b, x);
-    const rf_status status = rf_generate_texts_from(p, next_prompt, &o, sink, done, &b, &why);
+    rf_status status = x->hears ? hear_prompts(p, x, &why) : RF_OK;
+    if (!status && !x->most) leave(&b, x, NULL);
+    if (!status && b.all) status = rf_generate_texts_from(p, next_prompt, &o, sink, done, &b, &why);
     if (!status && b.all) rf_fail(&why, RF_ECANCELED, "canceled: the batch ended");
     while (b.all) leave(&b, b.all, &why);
     srv_request_release(r);
@@ -334,8 +374,10 @@ static bool same(const srv_call *first, const srv_call *second)
 {
     const writing *x = (const writing *)first, *y = (const writing *)second;
     const rf_generate_options *a = &x->o, *b = &y->o;
+    if (x->hears || y->hears) return false;
     return a->do_sample == b->do_sample && a->temperature == b->temperature && a->top_k == b->top_k &&
            a->top_p == b->top_p && a->min_p == b->min_p && a->repetition_penalty == b->repetition_penalty &&
+           a->presence_penalty == b->presence_penalty && a->frequency_penalty == b->frequency_penalty &&
            a->seed == b->seed && a->min_new_tokens == b->min_new_tokens && a->top_logprobs >= b->top_logprobs &&
            (a->forced_eos >= 0 ? x->most == y->most : y->most <= longest(x)) &&
            same_stops(x, y);
@@ -399,6 +441,8 @@ void srv_set_sampling(srv_request *r, writing *x, const json_t *in)
     x->o.min_p = srv_real(in, "min_p", x->o.min_p);
     x->o.top_k = srv_int(in, "top_k", x->o.top_k);
     x->o.repetition_penalty = srv_real(in, "repetition_penalty", x->o.repetition_penalty);
+    x->o.presence_penalty = srv_real(in, "presence_penalty", 0);
+    x->o.frequency_penalty = srv_real(in, "frequency_penalty", 0);
     x->o.min_new_tokens = srv_int(in, "min_tokens", srv_int(in, "min_new_tokens", x->o.min_new_tokens));
     x->o.top_logprobs = rf__max64(x->tops, 0);
     const double temperature = srv_real(in, "temperature", x->o.temperature);
@@ -424,6 +468,7 @@ void srv_write(srv_request *r, writing *x)
     const double each = TOKEN + (x->tops < 0 ? 0 : NOTE * (1 + (double)x->tops));
     double bytes = each * (double)x->items * (double)x->most;
     for (int64_t i = 0; i < x->items && x->with_prompt; i++) bytes += (double)x->item[i].bytes;
+    for (int64_t i = 0; i < x->items && x->hears; i++) bytes += each * (double)x->item[i].ids;
     if (srv_answer_fits(r, bytes, what) && srv_hold(r, x->items))
         srv_call_submit(&x->call, finish);
 }

@@ -1,15 +1,15 @@
 /* notes.c — new tokens of texts with their log-probabilities, in the forms of OpenAI. */
 #include "serve/api/writing.h"
 
-/* A special token's name; of another one, what it adds to the text of the token before it. */
-void srv_put_token_text(srv_text *t, const writing *x, const item *y, int64_t i, int32_t id)
+/* Its text as bytes: of a special token its name; of another one, what it adds to the text of the token before it. */
+static void put_raw(srv_text *t, const writing *x, const item *y, int64_t i, int32_t id)
 {
     const rf_tokenizer *tokenizer = x->call.r->model->tokenizer;
     const int32_t before = i ? y->note[i - 1].id : y->last, both[2] = {before, id};
     const char *name = rf_tokenizer_token(tokenizer, id);
     size_t n = 0, m = 0;
     if (name && rf_tokenizer_is_special(tokenizer, id)) {
-        srv_put_string(t, name, strlen(name));
+        srv_puts(t, name);
         return;
     }
     char *one = before < 0 ? NULL : rf_decode(tokenizer, both, 1, 1, 0, &n);
@@ -19,11 +19,20 @@ void srv_put_token_text(srv_text *t, const writing *x, const item *y, int64_t i,
         alone = rf_decode(tokenizer, &id, 1, 1, 0, &m);
     }
     const char *text = alone ? alone : two;
-    if (text) srv_put_string(t, text + n, m - n);
+    if (text) srv_put(t, text + n, m - n);
     else t->failed = true;
     rf_text_free(tokenizer, one);
     rf_text_free(tokenizer, two);
     rf_text_free(tokenizer, alone);
+}
+
+void srv_put_token_text(srv_text *t, const writing *x, const item *y, int64_t i, int32_t id)
+{
+    srv_text raw = {0};
+    put_raw(&raw, x, y, i, id);
+    srv_put_string(t, raw.at ? raw.at : "", raw.n);
+    t->failed |= raw.failed;
+    srv_text_clear(&raw);
 }
 
 /* A log-probability; JSON has no infinity. */
@@ -77,6 +86,26 @@ static void put_top(srv_text *t, const writing *x, const item *y, int64_t i)
     srv_puts(t, "}");
 }
 
+/* Where the tokens of the text begin, in characters; special tokens of the prompt are no part of it. */
+static void put_offsets(srv_text *t, const writing *x, const item *y, int64_t to)
+{
+    const rf_tokenizer *tokenizer = x->call.r->model->tokenizer;
+    const int64_t before = x->with_prompt ? srv_length(y->prompt, y->bytes) : 0;
+    int64_t at = 0;
+    for (int64_t i = y->shown; i < to; i++) {
+        srv_text raw = {0};
+        if (i < y->heard && !rf_tokenizer_is_special(tokenizer, y->note[i].id)) put_raw(&raw, x, y, i, y->note[i].id);
+        if (i >= y->heard) at = before + srv_length(y->text.at, begin_of(y, i));
+        srv_printf(t, "%s%lld", i > y->shown ? "," : "", (long long)at);
+        at += srv_length(raw.at, raw.n);
+        t->failed |= raw.failed;
+        srv_text_clear(&raw);
+    }
+}
+
+/* Whether token i has nothing before it. */
+static bool is_first(const item *y, int64_t i) { return !i && y->heard; }
+
 void srv_put_logprobs(srv_text *t, const writing *x, item *y, size_t end)
 {
     const int64_t to = known_to(y, end);
@@ -88,17 +117,17 @@ void srv_put_logprobs(srv_text *t, const writing *x, item *y, size_t end)
     srv_puts(t, "],\"token_logprobs\":[");
     for (int64_t i = y->shown; i < to; i++) {
         if (i > y->shown) srv_puts(t, ",");
-        srv_put_logprob(t, y->note[i].logprob);
+        if (is_first(y, i)) srv_puts(t, "null");
+        else srv_put_logprob(t, y->note[i].logprob);
     }
     srv_puts(t, "],\"top_logprobs\":[");
     for (int64_t i = y->shown; i < to; i++) {
         if (i > y->shown) srv_puts(t, ",");
-        put_top(t, x, y, i);
+        if (is_first(y, i)) srv_puts(t, "null");
+        else put_top(t, x, y, i);
     }
     srv_puts(t, "],\"text_offset\":[");
-    const int64_t before = x->with_prompt ? srv_length(y->prompt, y->bytes) : 0;
-    for (int64_t i = y->shown; i < to; i++)
-        srv_printf(t, "%s%lld", i > y->shown ? "," : "", (long long)(before + srv_length(y->text.at, begin_of(y, i))));
+    put_offsets(t, x, y, to);
     srv_puts(t, "]}");
     y->shown = to;
 }

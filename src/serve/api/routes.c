@@ -45,6 +45,10 @@
          1,       NULL,     NULL,  "sample among the most likely tokens of this probability"}, \
         {"repetition_penalty",       SRV_REAL, false, RF_REPETITION_PENALTY_LEAST, \
          RF_REPETITION_PENALTY_MOST, NULL,     NULL,  "penalty of tokens that the text has; 1: none"}, \
+        {"presence_penalty",        SRV_REAL, false, -RF_PRESENCE_PENALTY_MOST, \
+         RF_PRESENCE_PENALTY_MOST, NULL,     NULL,  "subtracted from the scores of tokens of the new text; default: 0"}, \
+        {"frequency_penalty",       SRV_REAL, false, -RF_PRESENCE_PENALTY_MOST, \
+         RF_PRESENCE_PENALTY_MOST, NULL,     NULL,  "the same for each time that they occur; default: 0"}, \
         {"seed", \
          SRV_INT, \
          false, \
@@ -179,7 +183,6 @@ static const srv_field generate_options[] = {
     {"adapter_id", SRV_ONLY, false, 0, 0, "null", NULL, "not supported"},
     {"decoder_input_details", SRV_ONLY, false, 0, 0, "false", NULL, "not supported"},
     {"typical_p", SRV_ONLY, false, 0, 0, "1", NULL, "not supported"},
-    {"frequency_penalty", SRV_ONLY, false, 0, 0, "0", NULL, "not supported"},
     {"watermark", SRV_ONLY, false, 0, 0, "false", NULL, "not supported"},
     {"truncate", SRV_ONLY, false, 0, 0, "null", NULL, "not supported"},
     {"grammar", SRV_ONLY, false, 0, 0, "null", NULL, "not supported"},
@@ -238,11 +241,10 @@ static const srv_field srv_completion_fields[] = {
     {"best_of", SRV_INT, false, 1, 128, NULL, NULL, "the same as n"},
     {"echo", SRV_BOOL, false, 0, 0, NULL, NULL, "with the prompt; default: false"},
     {"logprobs", SRV_INT, false, 0, SRV_TOPS, NULL, NULL,
-     "the new tokens with their log-probabilities, and this number of the most likely ones; not with `echo`"},
+     "the new tokens, with `echo` those of the prompt, too, with their log-probabilities, and this number of the most "
+     "likely ones"},
     {"logit_bias", SRV_ONLY, false, 0, 0, "{}", NULL, "not supported"},
     {"suffix", SRV_ONLY, false, 0, 0, "null", NULL, "not supported"},
-    {"presence_penalty", SRV_ONLY, false, 0, 0, "0", NULL, "not supported"},
-    {"frequency_penalty", SRV_ONLY, false, 0, 0, "0", NULL, "not supported"},
     {"stream_options", SRV_OBJECT, false, 0, 0, NULL, stream_options, "only with `stream`"},
     USER,
     END,
@@ -270,8 +272,6 @@ static const srv_field srv_chat_fields[] = {
     {"logprobs", SRV_BOOL, false, 0, 0, NULL, NULL, "the new tokens with their log-probabilities; default: false"},
     {"top_logprobs", SRV_INT, false, 0, SRV_TOPS, NULL, NULL, "with `logprobs`: this number of the most likely tokens"},
     {"logit_bias", SRV_ONLY, false, 0, 0, "{}", NULL, "not supported"},
-    {"presence_penalty", SRV_ONLY, false, 0, 0, "0", NULL, "not supported"},
-    {"frequency_penalty", SRV_ONLY, false, 0, 0, "0", NULL, "not supported"},
     {"modalities", SRV_ONLY, false, 0, 0, "[\"text\"]", NULL, "text"},
     {"store", SRV_ONLY, false, 0, 0, "false", NULL, "nothing is kept"},
     {"service_tier", SRV_IGNORED, false, 0, 0, NULL, NULL, NULL},

@@ -24,10 +24,11 @@ typedef struct item {
     int64_t ids;
     char *own;    /* the prompt, if it is not a part of the body                                */
     int32_t last; /* the last token of the prompt; -1: unknown                                  */
-    srv_text text;
+    srv_text text; /* what was generated                                                               */
     size_t sent; /* bytes of `text` that the stream has sent                                   */
     int64_t tokens, prompt_tokens;
-    note *note;            /* [notes] its new tokens, if writing.tops is not below 0                     */
+    note *note;            /* [notes] its tokens, if writing.tops is not below 0: first, of the prompt,  */
+    int64_t heard;         /* so many (writing.hears), then the new ones                                 */
     rf_token_logprob *top; /* [notes, tops] the most likely tokens                                       */
     int64_t notes, shown;   /* shown: those that the stream has sent                                       */
     size_t note_space, top_space;
@@ -55,6 +56,7 @@ struct writing {
     struct writing *next; /* in the batch                                                               */
     const srv_form *form;
     bool stream, begun, with_prompt;
+    bool hears; /* the tokens of prompts have notes, too                                      */
     bool usage; /* the last event of the stream reports the numbers of tokens                 */
     bool seeded; /* the request has a seed                                                     */
     rf_generate_options o;

@@ -174,7 +174,64 @@ def completions_have_log_probabilities():
         drawn = status(s.post("/v1/completions", {**ask, "temperature": 3, "seed": 1, "logprobs": 1, "model": "causal"}), 200).json()["choices"][0]["logprobs"]
         expect(any(len(top) == 2 for top in drawn["top_logprobs"]), "a drawn token that is not the most likely one", drawn)
         status(s.post("/v1/completions", {**ask, "logprobs": 21}), 400)
-        status(s.post("/v1/completions", {**ask, "logprobs": 1, "echo": True}), 400)
+
+
+@test
+def prompts_have_log_probabilities():
+    """With echo: those that the same tokens have as new ones, one by one; the forms of prompts agree; a stream has the same."""
+    with Server(program, "-m", "chat", "-m", "causal") as s:
+        for model in "chat", "causal":
+            ask = {"model": model, "prompt": "天 月 天", "temperature": 0, "max_tokens": 3, "logprobs": 2}
+            plain = status(s.post("/v1/completions", ask), 200).json()["choices"][0]
+            c = status(s.post("/v1/completions", {**ask, "echo": True}), 200).json()["choices"][0]
+            got = c["logprobs"]
+            n = len(got["tokens"]) - 3
+            expect(n > 1 and {len(v) for v in got.values()} == {n + 3}, got)
+            expect(c["text"] == ask["prompt"] + plain["text"], c)
+            for name in "tokens", "token_logprobs", "top_logprobs":
+                expect(got[name][n:] == plain["logprobs"][name], name, got, plain)
+            expect(got["token_logprobs"][0] is None and got["top_logprobs"][0] is None, got)
+            ids = status(s.post("/tokenize", {"inputs": ask["prompt"], "model": model}), 200).json()[0]
+            ids = [t["id"] for t in ids][:n]
+            alone = status(s.post("/v1/completions", {**ask, "prompt": [ids, ids[:-1]], "echo": True, "max_tokens": 0, "n": 2}), 200).json()
+            for k, choice in enumerate(alone["choices"]):
+                m = n - k // 2
+                expect({len(v) for v in choice["logprobs"].values()} == {m}, choice)
+                for name in "token_logprobs", "top_logprobs":
+                    expect(choice["logprobs"][name] == got[name][:m], name, choice, got)
+            expect(alone["usage"]["completion_tokens"] == 0, alone)
+            for i in range(1, n):       # each token as the only new one
+                one = status(s.post("/v1/completions", {**ask, "prompt": ids[:i], "max_tokens": 1, "logprobs": 20}), 200).json()["choices"][0]["logprobs"]["top_logprobs"][0]
+                there = got["top_logprobs"][i]
+                expect(abs(max(one.values()) - max(there.values())) < 1e-5, i, there, one)
+                for token, p in there.items() if model == "causal" else ():     # other tokens of chats share their texts
+                    expect(abs(one.get(token, p) - p) < 1e-5, i, token, p, one)
+            events = data_of(s.post("/v1/completions", {**ask, "echo": True, "stream": True}))
+            for name, value in got.items():
+                expect(sum((e["choices"][0]["logprobs"][name] for e in events), []) == value, name, value, events)
+            if model == "causal":
+                expect([c["text"][at:at + len(t)] for at, t in zip(got["text_offset"], got["tokens"])][1:] == got["tokens"][1:], c)
+        status(s.post("/v1/completions", {**ask, "echo": True, "max_tokens": 0, "stream": True}), 400)
+
+
+@test
+def penalties():
+    ask = {"model": "causal", "prompt": "hello", "temperature": 3, "seed": 1, "max_tokens": 12}
+    with Server(program, "-m", "chat", "-m", "causal") as s:
+        plain = complete(s, "hello", model="causal")
+        for route, body in ("/v1/completions", {}), ("/generate", None):
+            for name in "presence_penalty", "frequency_penalty":
+                if body is None:
+                    texts = [status(s.post("/generate", {"inputs": "hello", "parameters": {"do_sample": True, "temperature": 3, "seed": 1, "max_new_tokens": 12, name: x}}), 200).json() for x in (0, 2)]
+                    texts = [t[0]["generated_text"] if isinstance(t, list) else t["generated_text"] for t in texts]
+                else:
+                    texts = [status(s.post(route, {**ask, name: x}), 200).json()["choices"][0]["text"] for x in (0, 2)]
+                expect(texts[0] != texts[1], route, name, texts)
+                a = status(s.post(route, {**ask, name: 2.5} if body is not None else {"inputs": "hello", "parameters": {name: 2.5}}), 400 if body is not None else 422)
+                expect(name in a.body.decode(), a.body)
+        chats = [chat(s, MESSAGES, frequency_penalty=x) for x in (0, 2)]
+        expect(chats[0]["choices"][0]["message"] != chats[1]["choices"][0]["message"], chats)
+        expect(plain["choices"] == complete(s, "hello", model="causal")["choices"], "a penalty stays")
 
 
 @test
