@@ -68,8 +68,8 @@ lint: ## gcc -fanalyzer, cppcheck and clang-tidy over src/, as far as they are i
 sweep: all ## long robustness sweep: kill -9, going back, two runs in one folder, failing system calls and allocations, 10,000 texts with the same bits, a server under load for 15 minutes
 	@ctest --test-dir $(B) -C sweep -L sweep --verbose
 
-abi: ## renew the description of the public ABI, tools/roformer.abi, for a release (docs/releasing.md)
-	@sh tools/check/abi.sh --renew
+abi: all ## renew the list of exported functions and sizes of structs, tools/abi.txt, after a change of the public interface
+	@sh tools/check/abi.sh $(B)/libroformer.so --renew
 
 docs: ## the API reference, from the headers, into build/docs/api/index.html
 	@python3 tools/api_reference.py build/docs/api

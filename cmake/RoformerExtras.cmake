@@ -95,6 +95,9 @@ if(BUILD_TESTING)
           $<TARGET_FILE:roformer-shared> $<TARGET_FILE:roformer-program>)
       endif()
     endif()
+    if(NOT RF_SANITIZE AND NOT CMAKE_CROSSCOMPILING)        # it runs a program of its own
+      add_test(NAME check/abi COMMAND sh ${PROJECT_SOURCE_DIR}/tools/check/abi.sh $<TARGET_FILE:roformer-shared>)
+    endif()
     if(NOT RF_SANITIZE)                                     # it links a program of its own
       add_test(NAME check/null COMMAND sh ${PROJECT_SOURCE_DIR}/tools/check/null.sh $<TARGET_FILE:roformer-shared>)
     endif()
