@@ -12,6 +12,7 @@
 #define RF_GRAPH_H
 
 #include "base/base.h"
+#include "kernel/acts.h"
 #include "roformer/context.h"
 #include "roformer/kernel/kernels.h"
 #include "roformer/kernel/tensor.h"
@@ -214,10 +215,6 @@ const float *rf__norm_scale(rf_graph *g, const rf_tensor *gamma, rf_norm_kind ki
 rf_tensor *rf__norm_and_sum(rf_graph *g, rf_tensor *x, rf_tensor *residual, rf_tensor *gamma, rf_tensor *beta,
                             double eps, rf_norm_kind kind, rf_tensor **sum);
 
-typedef struct rf_act_kernels {
-    void (*forward)(float *y, const float *x, int64_t n);                /* NULL for RF_ACT_NONE                      */
-    void (*back)(float *dx, const float *dy, const float *x, int64_t n);
-} rf_act_kernels;
 bool rf__act_find(const rf_graph *g, rf_act act, rf_act_kernels *out);   /* false if there is no such activation      */
 void rf__act_forward(const rf_graph *g, rf_act act, float *y, const float *x, int64_t n);
 void rf__act_back(const rf_graph *g, rf_act act, float *dx, const float *dy, const float *x, int64_t n);

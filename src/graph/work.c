@@ -53,16 +53,9 @@ void rf__sum_into(const rf_graph *g, float *y, const float *x, int64_t n)
 
 bool rf__act_find(const rf_graph *g, rf_act act, rf_act_kernels *out)
 {
-    const rfk_table *k = g->k;
-    switch (act) {
-    case RF_ACT_NONE: *out = (rf_act_kernels){NULL, NULL}; return true;
-    case RF_ACT_GELU: *out = (rf_act_kernels){k->gelu, k->gelu_back}; return true;
-    case RF_ACT_GELU_TANH: *out = (rf_act_kernels){k->gelu_tanh, k->gelu_tanh_back}; return true;
-    case RF_ACT_RELU: *out = (rf_act_kernels){k->relu, k->relu_back}; return true;
-    case RF_ACT_SILU: *out = (rf_act_kernels){k->silu, k->silu_back}; return true;
-    case RF_ACT_TANH: *out = (rf_act_kernels){k->tanh, k->tanh_back}; return true;
-    }
-    return false;
+    if ((unsigned)act >= RF__ACTS) return false;
+    *out = rf__kernels_of_act(g->k, act);
+    return true;
 }
 
 static void act_span(void *arg, int64_t first, int64_t last, int64_t block, int worker)

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <strings.h>
 
+#include "kernel/acts.h"
 #include "roformer/inspect/files.h"
 #include "store/family.h"
 #include "store/generation.h"
@@ -76,19 +77,10 @@ static const rf_config_key keys[] = {
 #undef OUR
 };
 
-/* The first name of a function is the one that is written. The others with tanh differ in rounding alone. */
-static const struct { const char *name; rf_act act; } acts[] = {
-    {"gelu", RF_ACT_GELU},          {"gelu_new", RF_ACT_GELU_TANH},         {"gelu_pytorch_tanh", RF_ACT_GELU_TANH},
-    {"relu", RF_ACT_RELU},          {"silu", RF_ACT_SILU},                  {"swish", RF_ACT_SILU},
-    {"tanh", RF_ACT_TANH},          {"gelu_python", RF_ACT_GELU},           {"gelu_python_tanh", RF_ACT_GELU_TANH},
-    {"gelu_fast", RF_ACT_GELU_TANH}, {"gelu_accurate", RF_ACT_GELU_TANH},
-};
-
 const char *rf__config_act_name(rf_act act)
 {
-    for (size_t i = 0; i < RF_COUNT(acts); i++)
-        if (acts[i].act == act) return acts[i].name;
-    return NULL;
+    const rf__activation *row = rf__act_row(act);
+    return row ? row->name[0] : NULL;
 }
 
 double rf__config_value(const rf_config *c, const rf_config_key *k)
@@ -288,14 +280,16 @@ static rf_status read_act(const rf_family_config *f, const char *file, const jso
     if (!v || rf__config_idle(f, key)) return RF_OK;
     if (!json_is_string(v)) return rf__wrong_type(file, key, v, "a string", why);
     if (f->act_name && !strcasecmp(json_string_value(v), f->act_name)) return c->hidden_act = f->usual_act, RF_OK;
-    for (size_t i = 0; i < RF_COUNT(acts); i++)
-        if (!strcmp(json_string_value(v), acts[i].name)) {
-            c->hidden_act = acts[i].act;
-            return RF_OK;
-        }
-    return rf_fail(why, RF_EUNSUPPORTED,
-                   "%s: %s: expected gelu, gelu_new, gelu_pytorch_tanh, relu, silu, swish or tanh, got \"%s\"", file,
-                   key, rf__printable(json_string_value(v)).text);
+    for (int i = RF_ACT_NONE + 1; i < RF__ACTS; i++)
+        for (const char *const *name = rf__act_row((rf_act)i)->name; *name; name++)
+            if (!strcmp(json_string_value(v), *name)) return c->hidden_act = (rf_act)i, RF_OK;
+    static const char names[] =
+#define RFA(constant, kernel, torch, y, ...) #__VA_ARGS__ ", "
+#include "roformer/kernel/acts.def"
+#undef RFA
+        ;
+    return rf_fail(why, RF_EUNSUPPORTED, "%s: %s: expected one of %sgot \"%s\"", file, key, names,
+                   rf__printable(json_string_value(v)).text);
 }
 
 /* Reads the name of an encoding into one of the two texts of a config. Where a family's class has one encoding and does

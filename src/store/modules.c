@@ -10,6 +10,7 @@
 
 #include "base/files/folder_keys.h"
 #include "base/json.h"
+#include "kernel/acts.h"
 #include "roformer/inspect/files.h"
 #include "store/store.h"
 #include "store/task.h"
@@ -118,10 +119,7 @@ rf_status rf__pooling_read(const char *folder, const char *below, rf_sentence *s
 
 static double softplus(double x) { return x > 20 ? x : log1p(exp(x)); }
 static double of_identity(double x) { return x; }
-static double of_relu(double x) { return x > 0 ? x : 0; }
-static double of_gelu(double x) { return 0.5 * x * (1 + erf(x * sqrt(0.5))); }
 static double of_sigmoid(double x) { return 1 / (1 + exp(-x)); }
-static double of_silu(double x) { return x / (1 + exp(-x)); }
 static double of_elu(double x) { return x > 0 ? x : expm1(x); }
 static double of_leaky(double x) { return x > 0 ? x : 0.01 * x; }
 static double of_mish(double x) { return x * tanh(softplus(x)); }
@@ -134,29 +132,27 @@ static double of_hardswish(double x) { return x * of_relu6(x + 3) / 6; }
 /* Functions of torch.nn with their default arguments, which are all that a folder can name. */
 static rf_status read_act(const char *path, const json_t *root, rf__module *d, rf_error *why)
 {
-    static const struct { const char *name; double (*f)(double x); rf_act act; } known[] = {
-        {"linear.Identity", of_identity, RF_ACT_NONE},      {"activation.Tanh", tanh, RF_ACT_TANH},
-        {"activation.ReLU", of_relu, RF_ACT_RELU},          {"activation.GELU", of_gelu, RF_ACT_GELU},
-        {"activation.SiLU", of_silu, RF_ACT_SILU},          {"activation.Sigmoid", of_sigmoid, RF_ACT_NONE},
-        {"activation.ELU", of_elu, RF_ACT_NONE},            {"activation.CELU", of_elu, RF_ACT_NONE},
-        {"activation.LeakyReLU", of_leaky, RF_ACT_NONE},    {"activation.Mish", of_mish, RF_ACT_NONE},
-        {"activation.Softplus", softplus, RF_ACT_NONE},     {"activation.ReLU6", of_relu6, RF_ACT_NONE},
-        {"activation.Hardtanh", of_hardtanh, RF_ACT_NONE},  {"activation.Softsign", of_softsign, RF_ACT_NONE},
-        {"activation.SELU", of_selu, RF_ACT_NONE},          {"activation.Hardswish", of_hardswish, RF_ACT_NONE},
+    static const struct { const char *name; double (*f)(double x); } known[] = {
+        {"linear.Identity", of_identity},     {"activation.Sigmoid", of_sigmoid},
+        {"activation.ELU", of_elu},           {"activation.CELU", of_elu},
+        {"activation.LeakyReLU", of_leaky},   {"activation.Mish", of_mish},
+        {"activation.Softplus", softplus},    {"activation.ReLU6", of_relu6},
+        {"activation.Hardtanh", of_hardtanh}, {"activation.Softsign", of_softsign},
+        {"activation.SELU", of_selu},         {"activation.Hardswish", of_hardswish},
     };
     static const char package[] = "torch.nn.modules.";
     const json_t *v = json_object_get(root, "activation_function");
-    const char *name = v ? json_string_value(v) : "torch.nn.modules.activation.Tanh";
-    const size_t n = sizeof package - 1;
-    for (size_t i = 0; name && !strncmp(name, package, n) && i < RF_COUNT(known); i++) {
-        if (strcmp(name + n, known[i].name) != 0) continue;
-        d->f = known[i].f;
-        d->is.act = known[i].act;
-        return RF_OK;
+    const char *full = v ? json_string_value(v) : "torch.nn.modules.activation.Tanh";
+    const char *name = full && !strncmp(full, package, sizeof package - 1) ? full + sizeof package - 1 : "";
+    for (int i = RF_ACT_NONE + 1; i < RF__ACTS; i++) {
+        const rf__activation *row = rf__act_row((rf_act)i);
+        if (row->torch && !strcmp(name, row->torch)) return d->f = row->of, d->is.act = (rf_act)i, RF_OK;
     }
+    for (size_t i = 0; i < RF_COUNT(known); i++)
+        if (!strcmp(name, known[i].name)) return d->f = known[i].f, d->is.act = RF_ACT_NONE, RF_OK;
     return rf_fail(why, RF_EUNSUPPORTED, "%.200s: activation_function: expected Identity, Tanh, ReLU, GELU, SiLU or "
                    "another function of torch.nn of one number, got %s", path,
-                   name ? rf__printable(name).text : "another value");
+                   full ? rf__printable(full).text : rf__json_shown(v).text);
 }
 
 static rf_status read_flag(const char *path, const json_t *root, const char *key, bool *out, rf_error *why)

@@ -148,7 +148,7 @@ static void activate_formula(double *y, const double *const in[], const void *wh
 static void activate(void **state)
 {
     (void)state;
-    for (int act = RF_ACT_NONE; act <= RF_ACT_TANH; act++) {
+    for (int act = RF_ACT_NONE; act < RF__ACTS; act++) {
         const struct flat f = {.n = 2 * 3 * 19, .act = (rf_act)act};
         t_gradient(&(t_gradient_case){.op = RF_OP_activate, .in = {{3, {2, 3, 19}}}, .ys = f.n, .depth = 8,
                                       .run = activate_run, .formula = activate_formula, .what = &f});

@@ -1,5 +1,5 @@
 /* test_activation.c — mirrors src/kernel/bodies/activation.inc, src/kernel/isa/vec_math.h and
- * src/kernel/ref/activation.c.
+ * src/kernel/ref/activation.c; mirrors src/kernel/acts.c.
  *
  * Tolerances are relative to the result, even if it is small, in units of EPS = 2^-23.  They consist of: for exp, half
  * an ulp for each rounding of its argument (half of |argument| EPS of its value) and 1 EPS of its own; about 4 EPS for
@@ -7,6 +7,7 @@
  * 1e-36 may be inaccurate, because e^x underflows there.                                                             */
 #include <fenv.h>
 
+#include "kernel/acts.h"
 #include "rungs.h"
 
 typedef double function(double x);
@@ -69,6 +70,22 @@ static backward *backward_of(const rfk_table *k, size_t i)
     backward *f;
     memcpy(&f, (const char *)k + row[i].backward, sizeof f);
     return f;
+}
+
+/* Each row of acts.def has the kernels and the formula of the same row above, which ends where acts.def does. */
+static void rows_name_their_kernels(void **state)
+{
+    (void)state;
+    const rfk_table *k = &rfk_ref;
+    assert_int_equal(RF__ACTS, RF_COUNT(row) + 1);
+    assert_true(!rf__act_row(RF_ACT_NONE) && !rf__act_row((rf_act)RF__ACTS) && !rf__act_row((rf_act)-1));
+    assert_true(!rf__kernels_of_act(k, RF_ACT_NONE).forward && !rf__kernels_of_act(k, RF_ACT_NONE).back);
+    for (size_t a = 0; a < RF_COUNT(row); a++) {
+        const rf_act act = (rf_act)(a + 1);
+        assert_true(rf__kernels_of_act(k, act).forward == forward_of(k, a));
+        assert_true(rf__kernels_of_act(k, act).back == backward_of(k, a));
+        for (double x = -6; x < 6; x += 0.037) t_near(rf__act_row(act)->of(x), row[a].f(x), 1e-14);
+    }
 }
 
 /* -100 to 100, dense near 0, and the ends of the format. */
@@ -214,6 +231,7 @@ static void nan_stays_nan(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows_name_their_kernels),
         cmocka_unit_test(values_and_slopes),
         cmocka_unit_test(no_step_of_gelu_is_subnormal),
         cmocka_unit_test(slopes_are_derivatives),

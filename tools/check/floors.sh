@@ -10,7 +10,7 @@ BEGIN {
     split("base:0 kernel:1 graph:2 text:3 store:3 model:4 score:4 decode:5 data:5 dist:5 optim:6 train:7 task:8 measure:8 analysis:8 convert:9 pipeline:9 serve:10 cli:11", pair, " ")
     for (i in pair) { split(pair[i], f, ":"); floor[f[1]] = f[2] }
     belongs("base", "context.h status.h version.h inspect/files.h inspect/memory_folder.h kernel/random.h")
-    belongs("kernel", "kernel/attention.h kernel/gemm.h kernel/kernels.def kernel/kernels.h kernel/rope.h kernel/rungs.def kernel/work.h")
+    belongs("kernel", "kernel/acts.def kernel/attention.h kernel/gemm.h kernel/kernels.def kernel/kernels.h kernel/rope.h kernel/rungs.def kernel/work.h")
     belongs("graph", "kernel/tensor.h")
     belongs("text", "tokenizer.h inspect/tokenizers.def")
     belongs("store", "checkpoint.h")

@@ -18,8 +18,13 @@ extern "C" {
 /* Types of elements. This header multiplies RF_F32, RF_BF16 and (packed weights) RF_I8. */
 typedef enum rf_type { RF_F32, RF_BF16, RF_F16, RF_I8, RF_I32 } rf_type;
 
-/* Activations, by element; kernels.def has their equations. */
-typedef enum rf_act { RF_ACT_NONE, RF_ACT_GELU, RF_ACT_GELU_TANH, RF_ACT_RELU, RF_ACT_SILU, RF_ACT_TANH } rf_act;
+/* Activations, by element: RF_ACT_NONE, RF_ACT_GELU, ...; acts.def has their equations. */
+typedef enum rf_act {
+    RF_ACT_NONE,
+#define RFA(constant, kernel, torch, y, ...) RF_ACT_##constant,
+#include "roformer/kernel/acts.def"
+#undef RFA
+} rf_act;
 
 /* A matrix product. Matrices are row-major; lda, ldb and ldc are distances between rows in elements. a_transposed: a is
  * stored as [k,m]. b_transposed: b is stored as [n,k].

@@ -19,8 +19,13 @@ struct args { const char *model; int json, env, tensors; cli_list folder; };
 
 static const char *act_name(rf_act a)
 {
-    static const char *const name[] = {"none", "gelu", "gelu_new", "relu", "silu", "tanh"};
-    return (unsigned)a < CLI_COUNT(name) ? name[a] : "?";
+    static const char *const names[][8] = {
+        {"none"},
+#define RFA(constant, kernel, torch, y, ...) {__VA_ARGS__},
+#include "roformer/kernel/acts.def"
+#undef RFA
+    };
+    return (unsigned)a < CLI_COUNT(names) ? names[a][0] : "?";
 }
 
 /* Prints a JSON object as rows "key  value", nested ones indented, so that one description serves both formats. */

@@ -51,23 +51,10 @@ void *rf__product_scratch(const rf_ctx *ctx, size_t size)
 
 void rf__product_leave(const rf_ctx *ctx) { pthread_mutex_unlock(&ctx->products->lock); }
 
-rf__act_kernel *rf__act_of(const rf_ctx *ctx, rf_act act)
-{
-    switch (act) {
-    case RF_ACT_GELU: return ctx->k->gelu;
-    case RF_ACT_GELU_TANH: return ctx->k->gelu_tanh;
-    case RF_ACT_RELU: return ctx->k->relu;
-    case RF_ACT_SILU: return ctx->k->silu;
-    case RF_ACT_TANH: return ctx->k->tanh;
-    case RF_ACT_NONE: break;
-    }
-    return NULL;
-}
-
 void rf__act_rows(const rf_ctx *ctx, rf_act act, float *y, int64_t ldy, int64_t rows, int64_t n)
 {
-    rf__act_kernel *const f = rf__act_of(ctx, act);
-    for (int64_t i = 0; f && i < rows; i++) f(y + i * ldy, y + i * ldy, n);
+    const rf_act_kernels f = rf__kernels_of_act(ctx->k, act);
+    for (int64_t i = 0; f.forward && i < rows; i++) f.forward(y + i * ldy, y + i * ldy, n);
 }
 
 void rf__multiply_rows(const rf_ctx *ctx, float *y, int64_t ldy, const float *gate, const float *up, int64_t ld,
@@ -125,7 +112,7 @@ static rf_status check_stride(const char *op, const char *name, int64_t ld, int6
 
 static rf_status check_act(const char *op, rf_act act, rf_error *why)
 {
-    if ((unsigned)act > RF_ACT_TANH)
+    if ((unsigned)act >= RF__ACTS)
         return rf_fail(why, RF_EARG, "%s: activation: expected a value of rf_act, got %d", op, (int)act);
     return RF_OK;
 }

@@ -196,7 +196,7 @@ static bool all_panels_of_block(const blocks *g, const held *h, const target *t)
         .add = h->from > 0 || g->add,
         .last = h->to >= g->k,
         .bias = b->bias ? b->bias + t->j : NULL,
-        .act = rf__act_of(g->ctx, b->act),
+        .act = rf__kernels_of_act(g->ctx->k, b->act).forward,
         .own = b->own,
         .j = t->j,
     });

@@ -3,8 +3,6 @@
  *     c[i,j] = act( sum_p a[i,p] b[p,j] + bias[j] )     or     c[i,j] = c[i,j] + sum_p a[i,p] b[p,j]
  *
  * Every sum runs over p in order and is rounded once, so its bits depend only on its row and its column.             */
-#include <math.h>
-
 #include "kernel/gemm/products.h"
 
 enum { COLUMNS = 32 };
@@ -28,24 +26,12 @@ static double number(const strided *x, int64_t i, rf_type type)
     return (double)(type == RF_BF16 ? rf__from_bf16(rf__bf16(x->at[i])) : x->at[i]);
 }
 
-static double activate(rf_act act, double x)
-{
-    switch (act) {
-    case RF_ACT_GELU: return 0.5 * x * (1 + erf(x * 0.70710678118654752440));
-    case RF_ACT_GELU_TANH: return 0.5 * x * (1 + tanh(0.79788456080286535588 * (x + 0.044715 * x * x * x)));
-    case RF_ACT_RELU: return x < 0 ? 0 : x;
-    case RF_ACT_SILU: return x / (1 + exp(-x));
-    case RF_ACT_TANH: return tanh(x);
-    case RF_ACT_NONE: break;
-    }
-    return x;
-}
-
 static void row_of_c(void *arg, int64_t i, int worker)
 {
     (void)worker;
     const product *p = arg;
     const rf_gemm_call *g = p->call;
+    const rf__activation *act = rf__act_row(g->act);
     float *c = g->c + i * g->ldc;
     for (int64_t j0 = 0; j0 < g->n; j0 += COLUMNS) {
         const int64_t width = rf__min64(COLUMNS, g->n - j0);
@@ -58,7 +44,7 @@ static void row_of_c(void *arg, int64_t i, int worker)
         for (int64_t j = 0; j < width; j++) {
             if (g->beta != 0) sum[j] += (double)c[j0 + j];
             if (g->bias) sum[j] += (double)g->bias[j0 + j];
-            c[j0 + j] = (float)activate(g->act, sum[j]);
+            c[j0 + j] = (float)(act ? act->of(sum[j]) : sum[j]);
         }
     }
 }

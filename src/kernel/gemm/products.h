@@ -10,6 +10,7 @@
 #define RF_PRODUCTS_H
 
 #include "base/base.h"
+#include "kernel/acts.h"
 #include "roformer/kernel/gemm.h"
 
 /* Two products, one after the other: y = act(x up^T + up_bias) down^T + down_bias. */
@@ -93,10 +94,6 @@ void rf__product_enter(const rf_ctx *ctx);
 bool rf__product_try(const rf_ctx *ctx);                              /* false: another thread has it; does not wait */
 void *rf__product_scratch(const rf_ctx *ctx, size_t size);
 void rf__product_leave(const rf_ctx *ctx);
-
-/* The kernel of an activation; NULL for RF_ACT_NONE. */
-typedef void rf__act_kernel(float *y, const float *x, int64_t n);
-rf__act_kernel *rf__act_of(const rf_ctx *ctx, rf_act act);
 
 /* y = gate up for `rows` rows of n. */
 void rf__multiply_rows(const rf_ctx *ctx, float *y, int64_t ldy, const float *gate, const float *up, int64_t ld,
