@@ -5,8 +5,9 @@
  * has the same bits whatever else is in the batch and however many threads work.
  *
  * threads   an rf_model may be shared by threads; an rf_session may be used by one thread at a time. Sessions of one
- *           context may compute at the same time, but they share its workers, and their matrix products run one after
- *           the other (gemm.h). For throughput, use one session with larger batches, or one context for each session */
+ *           context may compute at the same time, but they share its workers: a product that finds them busy runs on
+ *           the calling thread alone (gemm.h). For throughput, use one session with larger batches, or one context for
+ *           each session */
 #ifndef ROFORMER_MODEL_H
 #define ROFORMER_MODEL_H
 

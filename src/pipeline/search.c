@@ -6,6 +6,7 @@
  * which changes it by at most |q - q'| (|v_i| + e_i). So <q, v_i> is known up to some d_i (reach). The k-th largest
  * lower bound is at most the k-th largest product, so a vector whose upper bound is below it is not among the first k.
  * The products of all other vectors are computed exactly, in double. */
+#include <errno.h>
 #include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
@@ -100,8 +101,12 @@ static rf_status open_description(rf_index *x, const char *folder, rf_error *why
     char path[4096], *text = NULL;
     size_t size;
     rf_status status = rf__path(path, sizeof path, folder, RF_FILE_INDEX, why);
-    if (!status && access(path, F_OK))
+    if (!status && access(path, F_OK)) {
+        const int missing = errno;
+        if (access(folder, F_OK)) return rf_fail(why, RF_EIO, "%s: cannot open: %s", folder, strerror(errno));
+        if (missing == ENOTDIR) return rf_fail(why, RF_EIO, "%s: expected the folder of an index, got a file", folder);
         return rf_fail(why, RF_EIO, "%s: expected an index, got a folder without %s", folder, RF_FILE_INDEX);
+    }
     if (!status) status = rf__read_file(x->ctx, path, LIMIT, &text, &size, why);
     if (status) return status;
     json_t *all = rf__json_parse(text, size, 0, path, why);

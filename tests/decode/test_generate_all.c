@@ -212,27 +212,36 @@ static void samples(void **state)
     end(&w);
 }
 
-/* No sequence of that many tokens occurs twice, including the prompt. */
+/* Whether a sequence of `size` tokens occurs twice in the n tokens. */
+static bool repeats(const int32_t id[], int n, int size)
+{
+    for (int i = 0; i + size <= n; i++)
+        for (int j = 0; j < i; j++)
+            if (!memcmp(id + i, id + j, (size_t)size * sizeof *id)) return true;
+    return false;
+}
+
+/* No sequence of that many tokens occurs twice, including the prompt. Without the option, this text has such ones. */
 static void no_ngram_comes_twice(void **state)
 {
     (void)state;
     const rf_config c = small("\"rope_theta\":10000");
     struct work w = begin(&c, 1, NULL);
-    static const int32_t id[] = {2, 17, 5, 2, 17};
+    enum { GIVEN = 4 };
+    static const int32_t id[GIVEN] = {2, 17, 5, 30};
     static texts x;
     rf_generate_options o;
     rf_generate_defaults(&o);
     o.max_new_tokens = MOST;
-    for (int size = 1; size < 4; size++) {
-        int32_t all[MOST + 5];
+    for (int i = 0; i < 6; i++) {
+        int32_t all[GIVEN + MOST];
+        const int size = 1 + i / 2;
         memset(&x, 0, sizeof x);
-        o.no_repeat_ngram_size = size;
-        write_all(&w, &(rf_prompt){id, 5, 0}, 1, &o, &x);
+        o.no_repeat_ngram_size = i % 2 ? size : 0;
+        write_all(&w, &(rf_prompt){id, GIVEN, 0}, 1, &o, &x);
         memcpy(all, id, sizeof id);
-        memcpy(all + 5, x.t[0].id, sizeof x.t[0].id);
-        for (int i = 5; i < 5 + MOST; i++)
-            for (int j = size - 1; j < i; j++)
-                assert_true(i < size - 1 || memcmp(all + i - size + 1, all + j - size + 1, (size_t)size * sizeof *all));
+        memcpy(all + GIVEN, x.t[0].id, sizeof x.t[0].id);
+        assert_int_equal(repeats(all, GIVEN + x.t[0].n, size), !o.no_repeat_ngram_size);
     }
     o.no_repeat_ngram_size = 1;                                      /* 97 tokens and no more */
     o.max_new_tokens = MOST;

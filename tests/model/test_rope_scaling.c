@@ -387,7 +387,7 @@ static void bad_configs_are_refused(void **state)
     }
 }
 
-/* Every key of positions is read back as written. */
+/* Every key of positions is read and written: none of these values is a default. */
 static void configs_survive(void **state)
 {
     (void)state;
@@ -406,25 +406,22 @@ static void configs_survive(void **state)
     rf_config back;
     const char *folder = t_folder();
     if (rf_config_write(ctx, folder, &c, &why) || rf_config_read(ctx, folder, &back, &why)) fail_msg("%s", why.text);
-    assert_true(back.rope_scaling.shorts == 4 && back.rope_scaling.longs == 4);
-    assert_memory_equal(c.rope_scaling.short_factor, back.rope_scaling.short_factor, 4 * sizeof(double));
-    assert_memory_equal(c.rope_scaling.long_factor, back.rope_scaling.long_factor, 4 * sizeof(double));
-    assert_memory_equal(&c.rope_scaling.mrope_section, &back.rope_scaling.mrope_section,
-                        sizeof c.rope_scaling.mrope_section);
-    assert_memory_equal(c.rope_theta_per_layer, back.rope_theta_per_layer, 3 * sizeof(double));
-    assert_string_equal(c.position_embedding_type, back.position_embedding_type);
-    assert_true(c.rope_scaling.rope_type == back.rope_scaling.rope_type &&
-                c.rope_scaling.factor == back.rope_scaling.factor);
-    assert_true(c.partial_rotary_factor == back.partial_rotary_factor && c.rope_interleave == back.rope_interleave);
-    assert_true(c.rotary_heads == back.rotary_heads && c.use_logn_attn == back.use_logn_attn &&
-                c.position_step == back.position_step);
-    assert_true(c.position_grid_width == back.position_grid_width &&
-                c.position_grid_height == back.position_grid_height);
-    assert_true(c.conv_kernel_size == back.conv_kernel_size && c.hierarchical_alpha == back.hierarchical_alpha);
-    assert_true(c.share_att_key && back.share_att_key);
-    assert_true(back.sinusoidal_base == 77.5 && back.concat_width == 6);
-    assert_true(c.xpos_scale_base == back.xpos_scale_base && back.rope_thetas == 3 && back.rope_scaling.sections == 3);
-    assert_int_equal(back.rope_scaling.final_length, 4096);
+    const rf_rope_scaling *r = &back.rope_scaling;
+    static const double theta[] = {10000, 500.25, 1.5}, shorts[] = {1, 1.5, 2, 3}, longs[] = {1, 2.5, 4, 5};
+    static const int64_t section[] = {1, 1, 2};
+    assert_true(back.partial_rotary_factor == 0.8 && !back.rope_interleave && back.rotary_heads == 1);
+    assert_true(back.rotary_value && back.use_logn_attn && back.share_att_key);
+    assert_true(back.position_grid_width == 5 && back.position_grid_height == 4 && back.position_step == 0.25);
+    assert_true(back.sinusoidal_base == 77.5 && back.concat_width == 6 && back.conv_kernel_size == 5);
+    assert_true(back.hierarchical_alpha == 0.3 && back.xpos_scale_base == 256 && back.rope_thetas == 3);
+    assert_memory_equal(back.rope_theta_per_layer, theta, sizeof theta);
+    assert_string_equal(back.position_embedding_type, "rotary_axial");
+    assert_true(r->rope_type == RF_ROPE_LONGROPE && r->factor == 2.5 && r->attention_factor == 1.1);
+    assert_true(r->original_max_position_embeddings == 64 && r->final_length == 4096);
+    assert_true(r->shorts == 4 && r->longs == 4 && r->sections == 3);
+    assert_memory_equal(r->short_factor, shorts, sizeof shorts);
+    assert_memory_equal(r->long_factor, longs, sizeof longs);
+    assert_memory_equal(r->mrope_section, section, sizeof section);
     rf_ctx_free(ctx);
 }
 

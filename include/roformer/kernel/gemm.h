@@ -2,8 +2,8 @@
  *
  * The products are blocked and packed (docs/architecture.md); the reference rung "ref" uses three nested loops.
  *
- * threads   a context may be shared. Its products run one after the other, each on all its workers. A product with a
- *           packed matrix does not wait: if the workers are busy, the calling thread computes it */
+ * threads   a context may be shared. A product with a packed matrix runs at any time, on all workers, or on the calling
+ *           thread alone if another call has the workers. Other products (rf_gemm) run one after the other */
 #ifndef ROFORMER_GEMM_H
 #define ROFORMER_GEMM_H
 

@@ -45,6 +45,7 @@ static const cli_option options[] = {
     CLI_TRAIN_ROW("target", translation_args, target, NULL),
     CLI_TRAIN_ROW("validation_source", translation_args, validation_source, NULL),
     CLI_TRAIN_ROW("validation_target", translation_args, validation_target, NULL),
+    CLI_TRAIN_ROW("output_dir", translation_args, t, "folder for the translator, checkpoints and metrics.jsonl"),
     CLI_TRAIN_ROWS(translation_args, t, RF_OPTION_TRANSLATION),
     {"report", 0, CLI_FLAG, offsetof(translation_args, report), NULL, NULL, 0, 0, NULL, "write report.html at the end",
      NULL},

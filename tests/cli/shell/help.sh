@@ -67,6 +67,13 @@ done
 for command in pretrain finetune; do
     "$program" help $command | grep -q -e '--warmup_ratio' || fail "$command has no --warmup_ratio"
 done
+for command in pretrain finetune train-translation; do                  # a row says nothing of another command
+    "$program" $command -h | tr '\n' ' ' | tr -s ' ' > help
+    for other in pretrain finetune train-translation; do
+        [ $other != $command ] || continue
+        if grep -oE ".{40}[ (]$other: .{20}" help >&2; then fail "$command -h has a row about $other"; fi
+    done
+done
 "$program" help completion | grep -q '^options:$' && fail "a heading of no options"
 "$program" help vocab | tr -d ' \n' | grep -q 'default:zh' && fail "the single value of --lang is shown as its default"
 "$program" help pretrain | grep -q ' $' && fail "blanks at the ends of lines"

@@ -97,7 +97,8 @@ expect 0 'some: intact' sh -c '"$0" verify some >&2' "$program"
 cp -r some short; head -c 200 some/vectors.faiss > short/vectors.faiss
 expect 3 'short/vectors.faiss: expected .* bytes for .* texts, got 200' "$program" search -m model short 'the river'
 expect 3 'vectors.faiss: 200 bytes' "$program" verify short
-expect 4 'no-such' "$program" search -m model no-such 'the river'
+expect 4 'no-such: cannot open: No such file' "$program" search -m model no-such 'the river'
+expect 4 'some/index.json: expected the folder of an index, got a file' "$program" search -m model some/index.json 'the river'
 expect 4 'model: expected an index, got a folder without index.json' "$program" search -m model model 'the river'
 expect 2 'some: expected a new folder for the index' "$program" index -m model -o some full
 expect 2 'expected -o DIR' "$program" index -m model full
