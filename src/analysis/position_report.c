@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "data/corpus/batch.h"
+#include "decode/session.h"
 #include "model/attention_probe.h"
 #include "train/evaluate.h"
 

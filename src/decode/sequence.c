@@ -1,7 +1,7 @@
 /* sequence.c — a session's sequences, one by one; see include/roformer/model.h.  Their cache is in cache.c. */
 #include "roformer/model.h"
 
-#include "model/model.h"
+#include "decode/session.h"
 #include "model/positions.h"
 
 void rf_sequence_options_init(rf_sequence_options *o, size_t size)

@@ -1,6 +1,6 @@
 /* session.c — the workspace of one thread for a model: a graph that does not record, and the encoder bound to it. */
 #include "graph/graph.h"
-#include "model/model.h"
+#include "decode/session.h"
 #include "model/positions.h"
 
 #include <stdatomic.h>

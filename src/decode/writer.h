@@ -4,8 +4,8 @@
 
 #include "decode/choose.h"
 #include "decode/generation_options.h"
+#include "decode/session.h"
 #include "model/cache.h"
-#include "model/model.h"
 #include "roformer/translate.h"
 
 struct rf__beam_search;

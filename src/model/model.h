@@ -27,24 +27,6 @@ struct rf_model {
     pthread_mutex_t lock;       /* protects the packed word embeddings, the only member created later */
 };
 
-/* Calls the observer with every layer's attention in the session's next calls; NULL: no longer. */
-void rf__session_observe(rf_session *s, rf__observer *observer, void *user);
-
-/* From now on, the time at which a forward pass ended last is stored in *clock; NULL: nowhere. */
-void rf__session_clock(rf_session *s, _Atomic double *clock);
-
-const rf_model *rf__session_model(const rf_session *s);
-
-/* The session's sequences. RF_EUNSUPPORTED: the model supports none; see rf_sequence_new. */
-rf_status rf__session_cache(rf_session *s, struct rf_cache **out, rf_error *why);
-const struct rf_cache *rf__session_kept(const rf_session *s);                   /* NULL: none has begun               */
-
-/* The type in which keys and values are stored if `asked` is requested: with products in bf16, bf16 loses nothing. */
-rf_type rf__sequence_type(const rf_model *m, rf_type asked);
-
-/* Stores what the decoder needs of each of `source`, in B sequences without tokens; see rf_sequence_read. */
-rf_status rf__session_read(rf_session *s, rf_type type, const rf_batch *source, rf_sequence out[], rf_error *why);
-
 /* rf_model_open_as with `config`, for a folder whose config.json differs or is missing. */
 rf_status rf__model_open_with(const rf_ctx *ctx, const char *folder, rf_type type, const rf_config *config,
                               rf_model **out, rf_error *why);
@@ -57,10 +39,10 @@ rf_status rf__model_set_requested_folder(rf_model *m, const char *folder, rf_err
 rf_status rf__model_of_slab(const rf_params *params, const float *slab, rf_type type, rf_model **out, rf_error *why);
 
 /* Settings of generation: the defaults, and those of a folder (or NULL) over them. */
+enum { RF__NEW_TOKENS = 64, RF__NEW_TOKENS_TRANSLATED = 256 };                  /* maximum number of new tokens       */
+rf__generation_config rf__generation_usual(bool translates);
 rf_status rf__generation_open(rf_model *m, const char *folder, rf_error *why);
 
-/* The layers that generate: the decoder's, or all. */
-const rf_stack *rf__model_writer(const rf_model *m);
 rf_status rf__model_head(rf_model *m, const rf_packed **out, rf_error *why);
 
 /* The word embeddings in f32: in place, or converted into *own, which the caller frees (NULL: nothing to free). NULL:

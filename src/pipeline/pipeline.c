@@ -1,6 +1,7 @@
 /* pipeline.c — opens and closes pipelines. */
 #include "pipeline/pipeline.h"
 
+#include "decode/session.h"
 #include "model/model.h"
 #include "task/answerer.h"
 #include "train/checkpoint/checksums.h"

@@ -5,6 +5,7 @@
 
 #include "model/cache.h"
 #include "decode/generation_options.h"
+#include "decode/session.h"
 #include "model/model.h"
 #include "pipeline/pipeline.h"
 

@@ -1,5 +1,5 @@
-/* test_generation_options.c — mirrors src/decode/generation_options.c: generation follows generation_config.json, like
- * transformers' generate. */
+/* test_generation_options.c — mirrors src/decode/generation_options.c, src/model/generation.c: generation follows
+ * generation_config.json, like transformers' generate. */
 #define _GNU_SOURCE
 #include "t.h"
 

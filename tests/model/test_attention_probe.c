@@ -2,6 +2,7 @@
  * queries and keys give mean scores. */
 #include "t.h"
 
+#include "decode/session.h"
 #include "model/attention_probe.h"
 #include "model/positions.h"
 #include "roformer/model.h"

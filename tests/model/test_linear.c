@@ -1,6 +1,7 @@
 /* test_linear.c — mirrors src/model/layers/linear_attention.c: models with linear attention.  test_cache.c and
  * test_sequence.c test single tokens and forks, with configurations that include these. */
 #include "causal.h"
+#include "decode/session.h"
 #include "model/attention_probe.h"
 #include "model/layers/linear_attention.h"
 #include "model/model.h"

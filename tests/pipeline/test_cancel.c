@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include "decode/session.h"
 #include "model/model.h"
 #include "model/position.h"
 #include "roformer/context.h"

@@ -1,13 +1,19 @@
 #!/bin/sh
-# floors.sh — a file includes its own folder and those on lower floors, never up, nor across to another folder on the
-# same floor.  Where a public header belongs, to the lowest folder that needs it, is in the table `home` below.
+# floors.sh NM OBJECT... — a file includes its own folder and those on lower floors, never up, nor across to another
+# folder on the same floor.  Where a public header belongs, to the lowest folder that needs it, is in the table `home`
+# below.  The same holds for symbols of the objects, which NM (nm of the target) reads: an object uses no symbol that an
+# object of a higher floor, or of another folder on the same floor, defines, and no header of src/ declares one.
 # Only cli reads the environment, prints or exits; of the library it, bench/ and experiments/ include public headers alone.
 set -eu
 cd "$(dirname "$0")/../.."
+floors="base:0 kernel:1 graph:2 text:3 store:3 model:4 score:4 decode:5 data:5 dist:5 optim:6 train:7 task:8 measure:8 analysis:8 convert:9 pipeline:9 serve:10 cli:11"
 
-awk '
+# Symbols that a lower floor uses, with the reason.
+exceptions='rf__config_families: store reads and writes the keys of every family; the list of families is that of model'
+
+awk -v floors="$floors" '
 BEGIN {
-    split("base:0 kernel:1 graph:2 text:3 store:3 model:4 score:4 decode:5 data:5 dist:5 optim:6 train:7 task:8 measure:8 analysis:8 convert:9 pipeline:9 serve:10 cli:11", pair, " ")
+    split(floors, pair, " ")
     for (i in pair) { split(pair[i], f, ":"); floor[f[1]] = f[2] }
     belongs("base", "context.h status.h version.h inspect/files.h inspect/memory_folder.h kernel/random.h")
     belongs("kernel", "kernel/acts.def kernel/attention.h kernel/gemm.h kernel/kernels.def kernel/kernels.h kernel/rope.h kernel/rungs.def kernel/work.h")
@@ -53,6 +59,42 @@ FILENAME ~ /^include\// {
 }
 END { exit bad }
 ' $(find include/roformer -name '*.h' -o -name '*.def' | sort) $(find src -name '*.[ch]' -o -name '*.inc' | grep '^src/' | sort)
+
+[ $# -gt 1 ] || { echo "floors.sh: expected nm and the objects of the library, got none"; exit 1; }
+nm=$1
+shift
+{
+    find src -name '*.h' -o -name '*.inc' | sort | xargs awk '
+        { gsub(/"([^"\\]|\\.)*"/, "") }
+        !inside { gsub(/\/\*.*\*\//, "") }
+        /\/\*/ { inside = 1; sub(/\/\*.*/, "") }
+        !inside || /\*\// { while (match($0, /rfk?__[a-z0-9_]+\(/)) { print "declares", FILENAME, substr($0, RSTART, RLENGTH - 1); $0 = substr($0, RSTART + RLENGTH) } }
+        /\*\// { inside = 0 }'
+    "$nm" -A -P "$@" | awk '{ sub(/.*\.dir\/(\.\/)?/, ""); sub(/\.o:?$/, "", $1) } $1 ~ /^src\// && $2 ~ /^rf/ { print ($3 == "U" ? "uses" : "defines"), $1, $2, $3 }'
+} > "${TMPDIR:-/tmp}/floors.$$"
+trap 'rm -f "${TMPDIR:-/tmp}/floors.$$"' EXIT
+awk -v floors="$floors" -v exceptions="$exceptions" '
+BEGIN {
+    split(floors, pair, " ")
+    for (i in pair) { split(pair[i], f, ":"); floor[f[1]] = f[2] }
+    split(exceptions, line, "\n")
+    for (i in line) { split(line[i], f, ":"); excepted[f[1]] = 1 }
+}
+function folder(path,   part) { split(path, part, "/"); return part[2] }
+$1 == "defines" && $4 ~ /[A-Z]/ { where[$3] = $2; defined++ }
+$1 != "defines" { n++; what[n] = $1; from[n] = $2; name[n] = $3 }
+END {
+    if (defined < 1000) { print "floors.sh: expected a thousand symbols or more, got " defined + 0 " (nm)"; exit 1 }
+    for (i = 1; i <= n; i++) {
+        if (!(name[i] in where)) continue
+        a = folder(from[i]); b = folder(where[name[i]])
+        if (a == b || floor[b] < floor[a]) continue
+        if (name[i] in excepted) { met[name[i]] = 1; continue }
+        print from[i] " (" a ", floor " floor[a] ") " what[i] " " name[i] " of floor " floor[b] ": " where[name[i]]; bad = 1
+    }
+    for (s in excepted) if (!(s in met)) { print "floors.sh: the exception " s " is of no use: remove it"; bad = 1 }
+    exit bad
+}' "${TMPDIR:-/tmp}/floors.$$"
 
 # The programs: "roformer/...", "cli/...", files beside their own, and the header of the server, which is not in the library.
 bad=0
