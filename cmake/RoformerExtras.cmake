@@ -89,7 +89,7 @@ if(BUILD_TESTING)
     add_test(NAME check/callers COMMAND sh ${PROJECT_SOURCE_DIR}/tools/check/callers.sh $<TARGET_FILE:roformer-shared>)
     if(TARGET roformer-program)
       add_test(NAME check/linked COMMAND sh ${PROJECT_SOURCE_DIR}/tools/check/linked.sh $<TARGET_FILE:roformer-shared>
-        $<TARGET_OBJECTS:roformer-program>)
+        $<TARGET_OBJECTS:roformer-program> COMMAND_EXPAND_LISTS)
     endif()
     if(NOT RF_SANITIZE AND RF_INSTALL AND NOT CMAKE_CROSSCOMPILING)
       add_test(NAME check/plain COMMAND sh ${PROJECT_SOURCE_DIR}/tools/check/plain.sh ${PROJECT_BINARY_DIR}/roformer_plain.h
