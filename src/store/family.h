@@ -42,6 +42,38 @@ typedef struct rf_config_key {
 #define RF_CONFIG_KEY_AS(name, member, kind, ...) {name, RF_KEY_##kind, offsetof(rf_config, member), __VA_ARGS__}
 #define RF_CONFIG_KEY(member, kind, ...) RF_CONFIG_KEY_AS(#member, member, kind, __VA_ARGS__)
 
+/* The usual limits of a member, once for all families: kind, range, RF_KEY_*. */
+#define RF_LIMITS_vocab_size                   RF_KEY_WHOLE, 1, 16777216, 0
+#define RF_LIMITS_embedding_size               RF_KEY_WHOLE, 1, 65536, 0
+#define RF_LIMITS_hidden_size                  RF_KEY_WHOLE, 2, 65536, 0
+#define RF_LIMITS_intermediate_size            RF_KEY_WHOLE, 1, 1048576, 0
+#define RF_LIMITS_num_hidden_layers            RF_KEY_WHOLE, 1, 1024, 0
+#define RF_LIMITS_num_attention_heads          RF_KEY_WHOLE, 1, 4096, 0
+#define RF_LIMITS_num_key_value_heads          RF_KEY_WHOLE, 1, 4096, RF_KEY_NULL
+#define RF_LIMITS_head_dim                     RF_KEY_WHOLE, 2, 65536, 0
+#define RF_LIMITS_max_position_embeddings      RF_KEY_WHOLE, 2, 16777216, 0
+#define RF_LIMITS_local_attention              RF_KEY_WHOLE, 2, 16777216, 0
+#define RF_LIMITS_max_relative_position        RF_KEY_WHOLE, 1, 1048576, 0
+#define RF_LIMITS_pad_token_id                 RF_KEY_WHOLE, -1, 16777215, RF_KEY_NULL
+#define RF_LIMITS_mask_token_id                RF_KEY_WHOLE, -1, 16777215, RF_KEY_NULL
+#define RF_LIMITS_rope_theta                   RF_KEY_NUMBER, 1, 1e18, RF_KEY_OPEN_LOW
+#define RF_LIMITS_local_rope_theta             RF_KEY_NUMBER, 1, 1e18, RF_KEY_OPEN_LOW
+#define RF_LIMITS_layer_norm_eps               RF_KEY_NUMBER, 0, 1, RF_KEY_OPEN_LOW
+#define RF_LIMITS_hidden_dropout_prob          RF_KEY_NUMBER, 0, 1, RF_KEY_OPEN_HIGH
+#define RF_LIMITS_attention_probs_dropout_prob RF_KEY_NUMBER, 0, 1, RF_KEY_OPEN_HIGH
+#define RF_LIMITS_classifier_dropout           RF_KEY_NUMBER, 0, 1, RF_KEY_OPEN_HIGH
+#define RF_LIMITS_tie_word_embeddings          RF_KEY_TRUTH, 0, 1, 0
+
+/* The row of a member with its usual limits: default, further RF_KEY_*; with one value, which transformers' class does
+ * not name; and of a member that the family does not have. */
+#define RF_USUAL_ROW(name, member, normal, more, kind, low, high, flags) \
+    {name, kind, offsetof(rf_config, member), normal, low, high, (flags) | (more)}
+#define RF_USUAL_WITH(...) RF_USUAL_ROW(__VA_ARGS__)
+#define RF_USUAL_AS(name, member, normal, more) RF_USUAL_WITH(name, member, normal, more, RF_LIMITS_##member)
+#define RF_USUAL(member, normal, more) RF_USUAL_AS(#member, member, normal, more)
+#define RF_FIXED(member, kind, value) RF_CONFIG_KEY(member, kind, value, value, value, RF_KEY_OURS)
+#define RF_LACKS(member) RF_CONFIG_KEY(member, NONE, 0, 0, 0, 0)
+
 /* A key whose value distinguishes a family from related ones: a string, or (text NULL) a boolean. */
 typedef struct rf_config_sign { const char *key, *text; bool truth, required; } rf_config_sign;
 

@@ -1,6 +1,6 @@
 /* embedding_gemma.c — EmbeddingGemma: Gemma 3 (gemma.h) with attention in both directions. In layers that see only near
  * tokens, a token sees sliding_window / 2 of them on each side. There is no language-model head. */
-#define RF_GEMMA_DECODER RF_CONFIG_KEY(is_decoder, NONE, 0, 0, 0, 0)
+#define RF_GEMMA_DECODER RF_LACKS(is_decoder)
 #define RF_GEMMA_TIED 1
 #include "model/families/gemma.h"
 

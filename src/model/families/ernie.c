@@ -24,13 +24,13 @@ static const rf_class_row classes[] = {
 };
 
 static const rf_config_key keys[] = {
-    RF_CONFIG_KEY(embedding_size, NONE, 0, 0, 0, 0),
-    RF_CONFIG_KEY(rotary_value, NONE, 0, 0, 0, 0),
-    RF_CONFIG_KEY(max_position_embeddings, WHOLE, 512, 2, 16777216, 0),       /* [CLS] and [SEP] */
+    RF_LACKS(embedding_size),
+    RF_LACKS(rotary_value),
+    RF_USUAL(max_position_embeddings, 512, 0),       /* [CLS] and [SEP] */
     RF_CONFIG_KEY(task_type_vocab_size, WHOLE, 3, 1, 65536, 0),
     RF_CONFIG_KEY(use_task_id, TRUTH, 0, 0, 1, 0),
-    RF_CONFIG_KEY(vocab_size, WHOLE, 30522, 1, 16777216, 0),
-    RF_CONFIG_KEY(classifier_dropout, NUMBER, -1, 0, 1, RF_KEY_OPEN_HIGH | RF_KEY_NULL),
+    RF_USUAL(vocab_size, 30522, 0),
+    RF_USUAL(classifier_dropout, -1, RF_KEY_NULL),
     {0},
 };
 

@@ -58,8 +58,8 @@ const rf_class_row rf__esm_classes[] = {
 
 static const rf_config_key keys[] = {
     RF_ESM_KEYS,
-    RF_CONFIG_KEY(max_position_embeddings, WHOLE, 1026, 2, 16777216, 0),
-    RF_CONFIG_KEY(vocab_size, WHOLE, 33, 1, 16777216, 0),
+    RF_USUAL(max_position_embeddings, 1026, 0),
+    RF_USUAL(vocab_size, 33, 0),
     {0},
 };
 

@@ -25,16 +25,16 @@
 
 /* Keys of config.json, except those whose defaults differ. */
 #define RF_ESM_KEYS                                                                                                    \
-    RF_CONFIG_KEY(embedding_size, NONE, 0, 0, 0, 0),                                                                   \
-    RF_CONFIG_KEY(is_decoder, NONE, 0, 0, 0, 0),                                                                       \
-    RF_CONFIG_KEY(rotary_value, NONE, 0, 0, 0, 0),                                                                     \
-    RF_CONFIG_KEY(type_vocab_size, NONE, 0, 0, 0, 0),                                                                  \
-    RF_CONFIG_KEY(normalize_before, TRUTH, 1, 1, 1, RF_KEY_OURS),                                                      \
-    RF_CONFIG_KEY(pad_token_id, WHOLE, 1, -1, 16777215, RF_KEY_NULL),                                                  \
-    RF_CONFIG_KEY(rope_interleave, TRUTH, 0, 0, 0, RF_KEY_OURS),                                                       \
-    RF_CONFIG_KEY(partial_rotary_factor, NUMBER, 1, 1, 1, RF_KEY_OURS),                                                \
+    RF_LACKS(embedding_size),                                                                                          \
+    RF_LACKS(is_decoder),                                                                                              \
+    RF_LACKS(rotary_value),                                                                                            \
+    RF_LACKS(type_vocab_size),                                                                                         \
+    RF_FIXED(normalize_before, TRUTH, 1),                                                                              \
+    RF_USUAL(pad_token_id, 1, 0),                                                                                      \
+    RF_FIXED(rope_interleave, TRUTH, 0),                                                                               \
+    RF_FIXED(partial_rotary_factor, NUMBER, 1),                                                                        \
     RF_CONFIG_KEY(token_dropout, TRUTH, 0, 0, 1, 0),                                                                   \
-    RF_CONFIG_KEY(mask_token_id, WHOLE, -1, -1, 16777215, RF_KEY_NULL)
+    RF_USUAL(mask_token_id, -1, 0)
 
 #define RF_ESM_KNOWN                                                                                                   \
     RF_ONLY("emb_layer_norm_before", "false", "no norm stands before the layers"),                                     \

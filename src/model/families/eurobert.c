@@ -37,13 +37,13 @@ static const rf_class_row classes[] = {
 
 static const rf_config_key keys[] = {
     RF_LLAMA_KEYS,
-    RF_CONFIG_KEY(is_decoder, NONE, 0, 0, 0, 0),
-    RF_CONFIG_KEY(vocab_size, WHOLE, 128256, 1, 16777216, 0),
-    RF_CONFIG_KEY(num_key_value_heads, WHOLE, -1, 1, 4096, RF_KEY_NULL),
-    RF_CONFIG_KEY(head_dim, WHOLE, -1, 2, 65536, RF_KEY_NULL),
-    RF_CONFIG_KEY(max_position_embeddings, WHOLE, 8192, 2, 16777216, 0),
-    RF_CONFIG_KEY(rope_theta, NUMBER, 10000, 1, 1e18, RF_KEY_OPEN_LOW),
-    RF_CONFIG_KEY(tie_word_embeddings, TRUTH, 0, 0, 1, 0),
+    RF_LACKS(is_decoder),
+    RF_USUAL(vocab_size, 128256, 0),
+    RF_USUAL(num_key_value_heads, -1, 0),
+    RF_USUAL(head_dim, -1, RF_KEY_NULL),
+    RF_USUAL(max_position_embeddings, 8192, 0),
+    RF_USUAL(rope_theta, 10000, 0),
+    RF_USUAL(tie_word_embeddings, 0, 0),
     {0},
 };
 

@@ -140,19 +140,19 @@ static const rf_class_row classes[] = {
 };
 
 static const rf_config_key keys[] = {
-    RF_CONFIG_KEY(embedding_size, WHOLE, 768, 1, 65536, 0),
-    RF_CONFIG_KEY(is_decoder, NONE, 0, 0, 0, 0),
-    RF_CONFIG_KEY(rotary_value, NONE, 0, 0, 0, 0),
-    RF_CONFIG_KEY(rotary_value_inverse, NONE, 0, 0, 0, 0),
-    RF_CONFIG_KEY(rotary_heads, NONE, 0, 0, 0, 0),
-    RF_CONFIG_KEY(use_logn_attn, NONE, 0, 0, 0, 0),
-    RF_CONFIG_KEY(num_attention_heads, WHOLE, 1, 1, 1, RF_KEY_OURS),
+    RF_USUAL(embedding_size, 768, 0),
+    RF_LACKS(is_decoder),
+    RF_LACKS(rotary_value),
+    RF_LACKS(rotary_value_inverse),
+    RF_LACKS(rotary_heads),
+    RF_LACKS(use_logn_attn),
+    RF_FIXED(num_attention_heads, WHOLE, 1),
     RF_CONFIG_KEY(attention_key_size, WHOLE, 128, 2, 65536, 0),
-    RF_CONFIG_KEY(intermediate_size, WHOLE, 1536, 1, 1048576, 0),
-    RF_CONFIG_KEY(num_hidden_layers, WHOLE, 24, 1, 1024, 0),
-    RF_CONFIG_KEY(max_position_embeddings, WHOLE, 512, 2, 16777216, 0),
-    RF_CONFIG_KEY(vocab_size, WHOLE, 12000, 1, 16777216, 0),
-    RF_CONFIG_KEY(classifier_dropout, NUMBER, 0.1, 0, 1, RF_KEY_OPEN_HIGH),
+    RF_USUAL(intermediate_size, 1536, 0),
+    RF_USUAL(num_hidden_layers, 24, 0),
+    RF_USUAL(max_position_embeddings, 512, 0),
+    RF_USUAL(vocab_size, 12000, 0),
+    RF_USUAL(classifier_dropout, 0.1, 0),
     {0},
 };
 

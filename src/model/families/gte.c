@@ -67,18 +67,18 @@ static const rf_class_row classes[] = {
 };
 
 static const rf_config_key keys[] = {
-    RF_CONFIG_KEY(embedding_size, NONE, 0, 0, 0, 0),
-    RF_CONFIG_KEY(is_decoder, NONE, 0, 0, 0, 0),
-    RF_CONFIG_KEY(rotary_value, NONE, 0, 0, 0, 0),
-    RF_CONFIG_KEY(attention_probs_dropout_prob, NUMBER, 0, 0, 1, RF_KEY_OPEN_HIGH),
-    RF_CONFIG_KEY(max_position_embeddings, WHOLE, 8192, 2, 16777216, 0),
+    RF_LACKS(embedding_size),
+    RF_LACKS(is_decoder),
+    RF_LACKS(rotary_value),
+    RF_USUAL(attention_probs_dropout_prob, 0, 0),
+    RF_USUAL(max_position_embeddings, 8192, 0),
     RF_CONFIG_KEY(type_vocab_size, WHOLE, 1, 0, 65536, 0),
-    RF_CONFIG_KEY(pad_token_id, WHOLE, 1, -1, 16777215, RF_KEY_NULL),
-    RF_CONFIG_KEY(vocab_size, WHOLE, 250048, 1, 16777216, 0),
-    RF_CONFIG_KEY(rope_theta, NUMBER, 160000, 1, 1e18, RF_KEY_OPEN_LOW),
-    RF_CONFIG_KEY(rope_interleave, TRUTH, 0, 0, 0, RF_KEY_OURS),
-    RF_CONFIG_KEY(partial_rotary_factor, NUMBER, 1, 1, 1, RF_KEY_OURS),
-    RF_CONFIG_KEY(classifier_dropout, NUMBER, -1, 0, 1, RF_KEY_OPEN_HIGH | RF_KEY_NULL),
+    RF_USUAL(pad_token_id, 1, 0),
+    RF_USUAL(vocab_size, 250048, 0),
+    RF_USUAL(rope_theta, 160000, 0),
+    RF_FIXED(rope_interleave, TRUTH, 0),
+    RF_FIXED(partial_rotary_factor, NUMBER, 1),
+    RF_USUAL(classifier_dropout, -1, RF_KEY_NULL),
     {0},
 };
 

@@ -38,12 +38,12 @@ const rf_class_row rf__jina_bert_classes[] = {
 };
 
 const rf_config_key rf__jina_bert_keys[] = {
-    RF_CONFIG_KEY(embedding_size, NONE, 0, 0, 0, 0),
-    RF_CONFIG_KEY(is_decoder, NONE, 0, 0, 0, 0),
-    RF_CONFIG_KEY(rotary_value, NONE, 0, 0, 0, 0),
-    RF_CONFIG_KEY(max_position_embeddings, WHOLE, 8192, 2, 16777216, 0),      /* [CLS] and [SEP]; no limit of texts */
-    RF_CONFIG_KEY(vocab_size, WHOLE, 30528, 1, 16777216, 0),
-    RF_CONFIG_KEY(classifier_dropout, NUMBER, -1, 0, 1, RF_KEY_OPEN_HIGH | RF_KEY_NULL),
+    RF_LACKS(embedding_size),
+    RF_LACKS(is_decoder),
+    RF_LACKS(rotary_value),
+    RF_USUAL(max_position_embeddings, 8192, 0),      /* [CLS] and [SEP]; no limit of texts */
+    RF_USUAL(vocab_size, 30528, 0),
+    RF_USUAL(classifier_dropout, -1, RF_KEY_NULL),
     {0},
 };
 

@@ -47,22 +47,22 @@
 
 /* Keys of config.json; those that layers of this kind cannot honor are missing. */
 #define RF_LLAMA_KEYS                                                                                                  \
-    RF_CONFIG_KEY(embedding_size, NONE, 0, 0, 0, 0),                                                                   \
-    RF_CONFIG_KEY(type_vocab_size, NONE, 0, 0, 0, 0),                                                                  \
-    RF_CONFIG_KEY(layer_norm_eps, NONE, 0, 0, 0, 0),                                                                   \
-    RF_CONFIG_KEY(attention_probs_dropout_prob, NONE, 0, 0, 0, 0),                                                     \
-    RF_CONFIG_KEY(rotary_value, NONE, 0, 0, 0, 0),                                                                     \
-    RF_CONFIG_KEY(hidden_dropout_prob, NUMBER, 0, 0, 1, RF_KEY_OPEN_HIGH | RF_KEY_OURS),                               \
-    RF_CONFIG_KEY(classifier_dropout, NUMBER, 0, 0, 1, RF_KEY_OPEN_HIGH | RF_KEY_OURS),                                \
-    RF_CONFIG_KEY(normalize_before, TRUTH, 1, 1, 1, RF_KEY_OURS),                                                      \
-    RF_CONFIG_KEY(rope_interleave, TRUTH, 0, 0, 0, RF_KEY_OURS),                                                       \
-    RF_CONFIG_KEY(partial_rotary_factor, NUMBER, 1, 1, 1, RF_KEY_OURS),                                                \
-    RF_CONFIG_KEY_AS("rms_norm_eps", layer_norm_eps, NUMBER, 1e-6, 0, 1, RF_KEY_OPEN_LOW),                             \
-    RF_CONFIG_KEY_AS("attention_dropout", attention_probs_dropout_prob, NUMBER, 0, 0, 1, RF_KEY_OPEN_HIGH),            \
-    RF_CONFIG_KEY(pad_token_id, WHOLE, -1, -1, 16777215, RF_KEY_NULL)
+    RF_LACKS(embedding_size),                                                                                          \
+    RF_LACKS(type_vocab_size),                                                                                         \
+    RF_LACKS(layer_norm_eps),                                                                                          \
+    RF_LACKS(attention_probs_dropout_prob),                                                                            \
+    RF_LACKS(rotary_value),                                                                                            \
+    RF_USUAL(hidden_dropout_prob, 0, RF_KEY_OURS),                                                                     \
+    RF_USUAL(classifier_dropout, 0, RF_KEY_OURS),                                                                      \
+    RF_FIXED(normalize_before, TRUTH, 1),                                                                              \
+    RF_FIXED(rope_interleave, TRUTH, 0),                                                                               \
+    RF_FIXED(partial_rotary_factor, NUMBER, 1),                                                                        \
+    RF_USUAL_AS("rms_norm_eps", layer_norm_eps, 1e-6, 0),                                                              \
+    RF_USUAL_AS("attention_dropout", attention_probs_dropout_prob, 0, 0),                                              \
+    RF_USUAL(pad_token_id, -1, 0)
 
 /* The same for models that are always causal. */
-#define RF_LLAMA_CAUSAL RF_CONFIG_KEY(is_decoder, TRUTH, 1, 1, 1, RF_KEY_OURS)
+#define RF_LLAMA_CAUSAL RF_FIXED(is_decoder, TRUTH, 1)
 
 /* Rows of `known` that every causal model has, and those that only Qwen's models have. */
 #define RF_LLAMA_KNOWN                                                                                                 \

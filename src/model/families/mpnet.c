@@ -45,15 +45,15 @@ static const rf_class_row classes[] = {
 };
 
 static const rf_config_key keys[] = {
-    RF_CONFIG_KEY(embedding_size, NONE, 0, 0, 0, 0),
-    RF_CONFIG_KEY(is_decoder, NONE, 0, 0, 0, 0),
-    RF_CONFIG_KEY(rotary_value, NONE, 0, 0, 0, 0),
-    RF_CONFIG_KEY(type_vocab_size, NONE, 0, 0, 0, 0),
+    RF_LACKS(embedding_size),
+    RF_LACKS(is_decoder),
+    RF_LACKS(rotary_value),
+    RF_LACKS(type_vocab_size),
     RF_CONFIG_KEY(max_position_embeddings, WHOLE, 512, 4, 16777216, RF_KEY_AFTER_PAD),        /* <s> and </s> */
     RF_CONFIG_KEY(pad_token_id, WHOLE, 1, 1, 1, 0),
     RF_CONFIG_KEY(relative_attention_num_buckets, WHOLE, 32, 32, 32, 0),
-    RF_CONFIG_KEY(relative_attention_max_distance, NONE, 0, 0, 0, 0),
-    RF_CONFIG_KEY(vocab_size, WHOLE, 30527, 1, 16777216, 0),
+    RF_LACKS(relative_attention_max_distance),
+    RF_USUAL(vocab_size, 30527, 0),
     {0},
 };
 

@@ -15,13 +15,13 @@ static const rf_class_row classes[] = {
 };
 
 static const rf_config_key keys[] = {
-    RF_CONFIG_KEY(embedding_size, NONE, 0, 0, 0, 0),
-    RF_CONFIG_KEY(is_decoder, NONE, 0, 0, 0, 0),
-    RF_CONFIG_KEY(rotary_value, NONE, 0, 0, 0, 0),
-    RF_CONFIG_KEY(max_position_embeddings, WHOLE, 512, 2, 16777216, 0),       /* [CLS] and [SEP] */
-    RF_CONFIG_KEY(max_relative_position, WHOLE, 64, 1, 1048576, 0),
-    RF_CONFIG_KEY(vocab_size, WHOLE, 21128, 1, 16777216, 0),
-    RF_CONFIG_KEY(classifier_dropout, NUMBER, 0.1, 0, 1, RF_KEY_OPEN_HIGH | RF_KEY_NULL),
+    RF_LACKS(embedding_size),
+    RF_LACKS(is_decoder),
+    RF_LACKS(rotary_value),
+    RF_USUAL(max_position_embeddings, 512, 0),       /* [CLS] and [SEP] */
+    RF_USUAL(max_relative_position, 64, 0),
+    RF_USUAL(vocab_size, 21128, 0),
+    RF_USUAL(classifier_dropout, 0.1, RF_KEY_NULL),
     {0},
 };
 

@@ -19,8 +19,8 @@ static const rf_family_row layer[] = {
 
 static const rf_config_key keys[] = {
     RF_ESM_KEYS,
-    RF_CONFIG_KEY(max_position_embeddings, WHOLE, 2050, 2, 16777216, 0),
-    RF_CONFIG_KEY(vocab_size, WHOLE, 4107, 1, 16777216, 0),
+    RF_USUAL(max_position_embeddings, 2050, 0),
+    RF_USUAL(vocab_size, 4107, 0),
     {0},
 };
 

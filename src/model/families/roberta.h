@@ -39,12 +39,12 @@ static const rf_silent silent[] = {
 };
 
 #define RF_ROBERTA_KEYS(vocabulary)                                                                                    \
-    RF_CONFIG_KEY(embedding_size, NONE, 0, 0, 0, 0),                                                                   \
-    RF_CONFIG_KEY(rotary_value, NONE, 0, 0, 0, 0),                                                                     \
-    RF_CONFIG_KEY(max_position_embeddings, WHOLE, 512, 2, 16777216, RF_KEY_AFTER_PAD),        /* <s> and </s> */       \
+    RF_LACKS(embedding_size),                                                                                          \
+    RF_LACKS(rotary_value),                                                                                            \
+    RF_USUAL(max_position_embeddings, 512, RF_KEY_AFTER_PAD),        /* <s> and </s> */                                \
     RF_CONFIG_KEY(pad_token_id, WHOLE, 1, 0, 16777215, 0),                                                             \
-    RF_CONFIG_KEY(vocab_size, WHOLE, vocabulary, 1, 16777216, 0),                                                      \
-    RF_CONFIG_KEY(classifier_dropout, NUMBER, -1, 0, 1, RF_KEY_OPEN_HIGH | RF_KEY_NULL)
+    RF_USUAL(vocab_size, vocabulary, 0),                                                                               \
+    RF_USUAL(classifier_dropout, -1, RF_KEY_NULL)
 
 #define RF_ROBERTA(name_, type, title_)                                                                                \
     .config = {.name = name_, .model_type = type, .title = title_, .key = keys, .class = classes,                      \

@@ -26,24 +26,24 @@ rf_footprint rf__seq2seq_footprint(const rf_config *c, bool bf16);
         RF_SEQ2SEQ_NONE("hidden_dropout_prob"), RF_SEQ2SEQ_NONE("hidden_size"), RF_SEQ2SEQ_NONE("initializer_range"), \
         RF_SEQ2SEQ_NONE("intermediate_size"), RF_SEQ2SEQ_NONE("num_attention_heads"), \
         RF_SEQ2SEQ_NONE("num_hidden_layers"), RF_SEQ2SEQ_NONE("type_vocab_size"), \
-        RF_CONFIG_KEY_AS("layer_norm_eps", layer_norm_eps, NUMBER, 1e-5, 0, 1, RF_KEY_OPEN_LOW | RF_KEY_OURS), \
+        RF_USUAL_AS("layer_norm_eps", layer_norm_eps, 1e-5, RF_KEY_OURS), \
         RF_CONFIG_KEY_AS("max_position_embeddings", max_position_embeddings, WHOLE, 1024, 1, 16777216, 0), \
-        RF_CONFIG_KEY_AS("pad_token_id", pad_token_id, WHOLE, start, -1, 16777215, RF_KEY_NULL), \
+        RF_USUAL_AS("pad_token_id", pad_token_id, start, 0), \
         RF_CONFIG_KEY_AS("rotary_value", rotary_value, TRUTH, 0, 0, 1, RF_KEY_OURS), \
-        RF_CONFIG_KEY_AS("vocab_size", vocab_size, WHOLE, vocab, 1, 16777216, 0), \
+        RF_USUAL_AS("vocab_size", vocab_size, vocab, 0), \
         RF_CONFIG_KEY_AS("scale_embedding", scale_embedding, TRUTH, scale, 0, 1, 0), \
         RF_CONFIG_KEY_AS("activation_dropout", activation_dropout, NUMBER, 0, 0, 1, RF_KEY_OPEN_HIGH), \
-        RF_CONFIG_KEY_AS("attention_dropout", attention_probs_dropout_prob, NUMBER, 0, 0, 1, RF_KEY_OPEN_HIGH), \
-        RF_CONFIG_KEY_AS("d_model", hidden_size, WHOLE, width, 2, 65536, 0), \
+        RF_USUAL_AS("attention_dropout", attention_probs_dropout_prob, 0, 0), \
+        RF_USUAL_AS("d_model", hidden_size, width, 0), \
         RF_CONFIG_KEY_AS("decoder_attention_heads", decoder_attention_heads, WHOLE, heads, 1, 4096, 0), \
         RF_CONFIG_KEY_AS("decoder_ffn_dim", decoder_ffn_dim, WHOLE, inner, 1, 1048576, 0), \
         RF_CONFIG_KEY_AS("decoder_layers", decoder_layers, WHOLE, layers, 1, 1024, 0), \
         RF_CONFIG_KEY_AS("decoder_start_token_id", decoder_start_token_id, WHOLE, start, 0, 16777215, 0), \
         RF_CONFIG_KEY_AS("decoder_vocab_size", decoder_vocab_size, WHOLE, -1, -1, 16777216, RF_KEY_NULL), \
-        RF_CONFIG_KEY_AS("dropout", hidden_dropout_prob, NUMBER, 0.1, 0, 1, RF_KEY_OPEN_HIGH), \
-        RF_CONFIG_KEY_AS("encoder_attention_heads", num_attention_heads, WHOLE, heads, 1, 4096, 0), \
-        RF_CONFIG_KEY_AS("encoder_ffn_dim", intermediate_size, WHOLE, inner, 1, 1048576, 0), \
-        RF_CONFIG_KEY_AS("encoder_layers", num_hidden_layers, WHOLE, layers, 1, 1024, 0), \
+        RF_USUAL_AS("dropout", hidden_dropout_prob, 0.1, 0), \
+        RF_USUAL_AS("encoder_attention_heads", num_attention_heads, heads, 0), \
+        RF_USUAL_AS("encoder_ffn_dim", intermediate_size, inner, 0), \
+        RF_USUAL_AS("encoder_layers", num_hidden_layers, layers, 0), \
         RF_CONFIG_KEY_AS("eos_token_id", eos_token_id, WHOLE, eos, 0, 16777215, 0), \
         RF_CONFIG_KEY_AS("init_std", initializer_range, NUMBER, 0.02, 0, 100, RF_KEY_OPEN_LOW), \
         RF_CONFIG_KEY_AS("is_encoder_decoder", is_encoder_decoder, TRUTH, 1, 1, 1, 0), \
