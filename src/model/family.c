@@ -122,3 +122,11 @@ const rf_spelling rf__spelling_bert[] = {
     {"cls.predictions.bias", "cls.predictions.decoder.bias", true},
     {0},
 };
+
+/* The same of classes whose head is called lm_head. */
+const rf_spelling rf__spelling_lm_head[] = {
+    {"LayerNorm.weight", "LayerNorm.gamma", false},
+    {"LayerNorm.bias", "LayerNorm.beta", false},
+    {"lm_head.bias", "lm_head.decoder.bias", true},
+    {0},
+};

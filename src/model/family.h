@@ -173,6 +173,6 @@ rf_tensor *rf__head_none(rf_graph *g, const rf_config *c, const rf_head_weights 
 /* Rows that several families' heads share, with the names of transformers' classes. */
 extern const rf_family_row rf__rows_masked[], rf__rows_lm_head[], rf__rows_dense[], rf__rows_label[], rf__rows_span[],
     rf__rows_choice[];
-extern const rf_spelling rf__spelling_bert[];
+extern const rf_spelling rf__spelling_bert[], rf__spelling_lm_head[];
 
 #endif

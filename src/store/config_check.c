@@ -190,6 +190,13 @@ rf_status rf_config_check(const rf_config *c, const char *name, rf_error *why)
     return status ? status : rf__config_check_all(&own, name, why);
 }
 
+rf_status rf__silu_alone(const char *file, const rf_config *c, rf_error *why)
+{
+    if (c->hidden_act == RF_ACT_SILU) return RF_OK;
+    return rf_fail(why, RF_EUNSUPPORTED, "%s: hidden_act: expected none or silu, the function of the gate, got %s",
+                   file, rf__config_act_name(c->hidden_act));
+}
+
 rf_status rf__usual_head_width(const char *file, const json_t *root, const char *key, const rf_config *c, rf_error *why)
 {
     const json_t *D = json_object_get(root, key);

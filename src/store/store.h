@@ -71,6 +71,7 @@ rf_status rf__wrong_type(const char *file, const char *key, const json_t *v, con
  * num_attention_heads. */
 rf_status rf__usual_head_width(const char *file, const json_t *root, const char *key, const rf_config *c,
                                rf_error *why);
+rf_status rf__silu_alone(const char *file, const rf_config *c, rf_error *why);            /* functions except SiLU */
 
 /* The settings of linear attention in config.json that are names: attention_type, feature_map, rotation_order
  * (config_attention.c). The numbers are keys of config.c. json: an object of those that differ from the defaults; NULL:

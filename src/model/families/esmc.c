@@ -98,9 +98,8 @@ static const rf_known_key known[] = {
 
 static rf_status read_config(const char *file, const json_t *root, rf_config *c, rf_error *why)
 {
-    if (c->hidden_act != RF_ACT_SILU)
-        return rf_fail(why, RF_EUNSUPPORTED, "%s: hidden_act: expected none or silu, the function of the gate, got %s",
-                       file, rf__config_act_name(c->hidden_act));
+    const rf_status status = rf__silu_alone(file, c, why);
+    if (status) return status;
     const json_t *shared = json_object_get(root, "num_key_value_heads");
     if (shared && !json_is_null(shared) && json_integer_value(shared) != c->num_attention_heads)
         return rf_fail(why, RF_EUNSUPPORTED, "%s: num_key_value_heads: expected num_attention_heads, %lld, got another "

@@ -10,9 +10,7 @@
 static const rf_family_row embedding[] = {RF_LLAMA_EMBEDDING(ONES), {{0}, 0}};
 static const rf_family_row layer[] = {
     RF_LLAMA_QKV(ONES),
-    RF_LLAMA_OUT,
-    RF_BERT_ROW("post_attention_layernorm.weight", "C", ONES, false, 0, norm2),
-    RF_LLAMA_FEED,
+    RF_LLAMA_AFTER_HEADS,
     {{0}, 0},
 };
 

@@ -38,6 +38,10 @@
     RF_BERT_ROW("mlp.up_proj.weight", "FC", NORMAL, true, RF_ROW_GATED | RF_ROW_JOINED, up),                           \
     RF_BERT_ROW("mlp.down_proj.weight", "CF", NORMAL, true, 0, down)
 
+/* What comes after the heads, except in ESMC and Gemma 3, whose norms are elsewhere. */
+#define RF_LLAMA_AFTER_HEADS                                                                                           \
+    RF_LLAMA_OUT, RF_BERT_ROW("post_attention_layernorm.weight", "C", ONES, false, 0, norm2), RF_LLAMA_FEED
+
 /* Classes whose names differ by the family only. */
 #define RF_LLAMA_CLASSES(family)                                                                                       \
     {RF_HEAD_MLM, family "ForCausalLM", true, false},                                                                  \
@@ -63,6 +67,20 @@
 
 /* The same for models that are always causal. */
 #define RF_LLAMA_CAUSAL RF_FIXED(is_decoder, TRUTH, 1)
+
+/* Those of Qwen2 and Qwen3, without head_dim. */
+#define RF_QWEN_KEYS                                                                                                   \
+    RF_LLAMA_KEYS,                                                                                                     \
+    RF_LLAMA_CAUSAL,                                                                                                   \
+    RF_USUAL(vocab_size, 151936, 0),                                                                                   \
+    RF_USUAL(hidden_size, 4096, 0),                                                                                    \
+    RF_USUAL(intermediate_size, 22016, 0),                                                                             \
+    RF_USUAL(num_hidden_layers, 32, 0),                                                                                \
+    RF_USUAL(num_attention_heads, 32, 0),                                                                              \
+    RF_USUAL(num_key_value_heads, 32, 0),                                                                              \
+    RF_USUAL(max_position_embeddings, 32768, 0),                                                                       \
+    RF_USUAL(rope_theta, 10000, 0),                                                                                    \
+    RF_USUAL(tie_word_embeddings, 0, 0)
 
 /* Rows of `known` that every causal model has, and those that only Qwen's models have. */
 #define RF_LLAMA_KNOWN                                                                                                 \

@@ -57,13 +57,6 @@ static const rf_config_key keys[] = {
     {0},
 };
 
-static const rf_spelling spelling[] = {
-    {"LayerNorm.weight", "LayerNorm.gamma", false},
-    {"LayerNorm.bias", "LayerNorm.beta", false},
-    {"lm_head.bias", "lm_head.decoder.bias", true},
-    {0},
-};
-
 static const rf_silent silent[] = {
     {"embeddings.position_ids", NULL},
     {"lm_head.decoder.weight", "tie_word_embeddings"},
@@ -86,7 +79,7 @@ const rf_family rf__family_mpnet = {
     .embedding = embedding,
     .layer = layer,
     .head = heads,
-    .spelling = spelling,
+    .spelling = rf__spelling_lm_head,
     .silent = silent,
     .norm = RF_NORM_LAYER,
     .footprint = rf__bert_footprint,

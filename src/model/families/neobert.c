@@ -100,10 +100,8 @@ static const rf_known_key known[] = {
 
 static rf_status read_config(const char *file, const json_t *root, rf_config *c, rf_error *why)
 {
-    if (c->hidden_act != RF_ACT_SILU)
-        return rf_fail(why, RF_EUNSUPPORTED, "%s: hidden_act: expected none or silu, the function of the gate, got %s",
-                       file, rf__config_act_name(c->hidden_act));
-    return rf__usual_head_width(file, root, "dim_head", c, why);
+    const rf_status status = rf__silu_alone(file, c, why);
+    return status ? status : rf__usual_head_width(file, root, "dim_head", c, why);
 }
 
 /* Of another width, if the model was changed here. */

@@ -22,13 +22,6 @@ static const rf_head_row heads[] = {
     {0},
 };
 
-static const rf_spelling spelling[] = {
-    {"LayerNorm.weight", "LayerNorm.gamma", false},
-    {"LayerNorm.bias", "LayerNorm.beta", false},
-    {"lm_head.bias", "lm_head.decoder.bias", true},
-    {0},
-};
-
 static const rf_silent silent[] = {
     {"embeddings.position_ids", NULL},
     {"embeddings.token_type_ids", NULL},
@@ -49,7 +42,8 @@ static const rf_silent silent[] = {
 #define RF_ROBERTA(name_, type, title_)                                                                                \
     .config = {.name = name_, .model_type = type, .title = title_, .key = keys, .class = classes,                      \
                .position = "absolute", .positions = rf__positions_bert, .one_width = true},                            \
-    .prefix = "roberta.", .embedding = embedding, .layer = rf__rows_bert_layer, .head = heads, .spelling = spelling,   \
-    .silent = silent, .norm = RF_NORM_LAYER, .footprint = rf__bert_footprint, RF_BERT_LAYER
+    .prefix = "roberta.", .embedding = embedding, .layer = rf__rows_bert_layer, .head = heads,                         \
+    .spelling = rf__spelling_lm_head, .silent = silent, .norm = RF_NORM_LAYER, .footprint = rf__bert_footprint,        \
+    RF_BERT_LAYER
 
 #endif
