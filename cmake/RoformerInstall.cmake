@@ -48,7 +48,7 @@ set(RF_LIBS_PRIVATE "-pthread -lm")
 if(rf_cxx)
   string(APPEND RF_LIBS_PRIVATE " -l${rf_cxx}")
 endif()
-# Relative to where the .pc file lies, so that `make install PREFIX=...` needs no new configuration.
+# Relative to where the .pc file is, so that `make install PREFIX=...` needs no new configuration.
 file(RELATIVE_PATH RF_PC_PREFIX /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
 configure_file(cmake/roformer.pc.in roformer.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/roformer.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

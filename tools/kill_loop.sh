@@ -121,7 +121,7 @@ going_back() {
 
 contents() { find "$out" -type f ! -name .lock -exec sha256sum {} + | sort | sha256sum; }
 
-# Two runs begin in one folder at once: one has it, the other is refused, whoever is killed; then others are refused.
+# Two runs begin in one folder at once: one has it, the other is refused, whichever is killed; then others are refused.
 one_folder() {
     what="two runs, one folder" out=alone resume=
     short "$program"

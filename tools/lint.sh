@@ -39,7 +39,7 @@ if have cppcheck; then
         --template='{file}:{line}: {severity}: {message} [{id}]' "$@" > "$out/cppcheck.txt" 2>&1
 fi
 
-# Lines of lint_known.txt: a regular expression, and above it, behind '#', why it is no defect.
+# Lines of lint_known.txt: a regular expression, and above it, after '#', why it is no defect.
 grep -v '^#' tools/lint_known.txt | grep . > "$out/known"
 cat "$out"/*.txt | grep -E '(warning|error|portability|performance):' | sed "s|^$PWD/||" | sort -u > "$out/found" || true
 grep -v -E -f "$out/known" "$out/found" > "$out/left" || true

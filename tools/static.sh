@@ -1,7 +1,7 @@
 #!/bin/sh
 # static.sh [OUT] — builds the program for any Linux on this kind of processor into the folder OUT (build/static): linked with musl and,
 # statically, with the libraries that it needs, which are built from Debian's sources.  It has the server, and learns no subwords
-# (SentencePiece).  Beside it lies jieba's dictionary of Chinese words, in the folder where it looks for it.  Needs musl-tools, dpkg-dev,
+# (SentencePiece).  Next to it is jieba's dictionary of Chinese words, in the folder where it looks for it.  Needs musl-tools, dpkg-dev,
 # python3-jieba and the network (sh tools/setup.sh static).
 set -eu
 cd "$(dirname "$0")/.."

@@ -31,21 +31,21 @@ static void fill(float *a, float *b, double first, double second)
 static void angles_are_those_put_in(void **state)
 {
     (void)state;
-    static const double turned[][2] = {{0.3, 1.1}, {0, 0}, {1.5707963267948966, 1.5707963267948966}, {0, 0.7}};
+    static const double rotated[][2] = {{0.3, 1.1}, {0, 0}, {1.5707963267948966, 1.5707963267948966}, {0, 0.7}};
     rf_ctx *ctx = t_ctx(1, NULL);
     float *a = t_floats(N * E), *b = t_floats(N * E);
-    for (size_t i = 0; i < RF_COUNT(turned); i++) {
+    for (size_t i = 0; i < RF_COUNT(rotated); i++) {
         rf_subspaces s;
         rf_error why = {0};
-        fill(a, b, turned[i][0], turned[i][1]);
+        fill(a, b, rotated[i][0], rotated[i][1]);
         if (rf__subspace_angles(ctx, a, N, b, N, E, 1 - 1e-9, &s, &why)) fail_msg("%s", why.text);
         assert_int_equal(s.position_dimensions, 2);
         assert_int_equal(s.word_dimensions, 2);
         assert_int_equal(s.angles, 2);
         double sum = 0;
         for (int k = 0; k < 2; k++) {                               /* float32's rounding of the vectors */
-            t_near(s.cosine[k], cos(turned[i][k]), 1e-6);
-            sum += pow(cos(turned[i][k]), 2) / 2;
+            t_near(s.cosine[k], cos(rotated[i][k]), 1e-6);
+            sum += pow(cos(rotated[i][k]), 2) / 2;
         }
         t_near(s.overlap, sum, 1e-6);
         rf_subspaces_free(ctx, &s);

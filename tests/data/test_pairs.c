@@ -8,8 +8,8 @@
 static const char *written(const char *name, const char *text)
 {
     static char path[8][512];
-    static int turn;
-    char *to = path[turn++ % 8];
+    static int next;
+    char *to = path[next++ % 8];
     snprintf(to, sizeof path[0], "%s/%s", t_folder(), name);
     FILE *f = fopen(to, "wb");
     if (!f || fputs(text, f) < 0 || fclose(f)) fail_msg("%s", to);

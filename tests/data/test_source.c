@@ -74,7 +74,7 @@ static void parts_without_text(void **state)
 }
 
 /* Everything that a source gives in reads of at most `piece` bytes, followed by a zero. */
-static const char *whole(rf_source *s, size_t piece)
+static const char *read_all(rf_source *s, size_t piece)
 {
     static char text[4096];
     rf_error why = {0};
@@ -111,7 +111,7 @@ static void sources_continue(void **state)
             const int fd = dup(fileno(f));
             assert_int_equal(lseek(fd, (off_t)seen, SEEK_SET), seen);
             assert_int_equal(rf_source_continue(ctx, fd, data[i], seen, "f", &s, NULL), RF_OK);
-            assert_string_equal(whole(s, 1 + seen), text);
+            assert_string_equal(read_all(s, 1 + seen), text);
             fclose(f);
         }
     }

@@ -83,8 +83,8 @@ static void every_encoding_keeps_its_source(void **state)
         if (!strcmp((*p)->name, "rotary")) kept_is_computed_again(&c, RF_BF16);
         t_free_all();
     }
-    const rf_config turned = config_of("rotary", "", 1), plain = config_of("alibi", "sinusoidal_halves", 0);
-    kept_is_computed_again(&turned, RF_F32);
+    const rf_config rotated = config_of("rotary", "", 1), plain = config_of("alibi", "sinusoidal_halves", 0);
+    kept_is_computed_again(&rotated, RF_F32);
     kept_is_computed_again(&plain, RF_F32);
     t_free_all();
 }

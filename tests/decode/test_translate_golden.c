@@ -14,7 +14,7 @@ static double number(FILE *f)
     return x;
 }
 
-static int64_t whole(FILE *f) { return (int64_t)number(f); }
+static int64_t integer(FILE *f) { return (int64_t)number(f); }
 
 static void word(FILE *f, const char *expected)
 {
@@ -26,15 +26,15 @@ static void read_case(FILE *f, const rf_model *m, rf_generate_options *o)
 {
     static int32_t never;
     rf_translate_defaults(m, o);
-    o->num_beams = whole(f);
-    o->num_return_sequences = whole(f);
+    o->num_beams = integer(f);
+    o->num_return_sequences = integer(f);
     o->length_penalty = number(f);
-    o->early_stopping = (rf_stop_search)whole(f);
-    o->max_new_tokens = whole(f);
-    o->forced_bos = (int32_t)whole(f);
-    o->forced_eos = (int32_t)whole(f);
-    o->renormalize_logits = (int)whole(f);
-    o->no_repeat_ngram_size = whole(f);
+    o->early_stopping = (rf_stop_search)integer(f);
+    o->max_new_tokens = integer(f);
+    o->forced_bos = (int32_t)integer(f);
+    o->forced_eos = (int32_t)integer(f);
+    o->renormalize_logits = (int)integer(f);
+    o->no_repeat_ngram_size = integer(f);
     o->repetition_penalty = number(f);
     never = (int32_t)rf_model_config(m)->decoder_start_token_id;
     o->suppress = &never, o->suppressed = 1;
@@ -46,19 +46,19 @@ static int64_t check_case(FILE *f, const char *name, rf_session *s, const rf_gen
     static int32_t id[MOST][LONGEST];
     static text expected[MOST][4];
     rf_translate_source source[MOST];
-    const int64_t n = whole(f), each = o->num_return_sequences;
+    const int64_t n = integer(f), each = o->num_return_sequences;
     assert_true(n <= MOST && each <= 4);
     for (int64_t i = 0; i < n; i++) {
         word(f, "source");
-        source[i] = (rf_translate_source){.id = id[i], .n = whole(f)};
-        for (int64_t j = 0; j < source[i].n; j++) id[i][j] = (int32_t)whole(f);
+        source[i] = (rf_translate_source){.id = id[i], .n = integer(f)};
+        for (int64_t j = 0; j < source[i].n; j++) id[i][j] = (int32_t)integer(f);
         for (int64_t k = 0; k < each; k++) {
             text *t = &expected[i][k];
             word(f, "text");
             t->score = number(f);
             word(f, "ids");
-            t->n = whole(f);
-            for (int64_t j = 0; j < t->n; j++) t->id[j] = (int32_t)whole(f);
+            t->n = integer(f);
+            for (int64_t j = 0; j < t->n; j++) t->id[j] = (int32_t)integer(f);
         }
     }
     const texts x = translate(s, source, n, o);
@@ -83,8 +83,8 @@ static void check_attention(FILE *f, const char *name, rf_session *s)
     rf_error why = {0};
     for (int side = 0; side < 2; side++) {
         word(f, side ? "target" : "source");
-        start[side][1] = (int32_t)whole(f);
-        for (int32_t i = 0; i < start[side][1]; i++) id[side][i] = (int32_t)whole(f);
+        start[side][1] = (int32_t)integer(f);
+        for (int32_t i = 0; i < start[side][1]; i++) id[side][i] = (int32_t)integer(f);
     }
     const int32_t S = start[0][1], T = start[1][1];
     const rf_batch source = {.N = S, .B = 1, .id = id[0], .start = start[0]},

@@ -1,6 +1,6 @@
 """rope_fragments.py PAGE — runs the Python of docs/rope.md: the ten lines, and the fragments that circulate.
 
-Prints what it could not run, for want of a package.  The expected numbers are formed here, in plain Python."""
+Prints what it could not run, because a package is missing.  The expected numbers are formed here, in plain Python."""
 import importlib.util
 import math
 import os
@@ -36,8 +36,8 @@ rows = [[math.sin(3 * t + j) for j in range(8)] for t in range(5)]       # five 
 places = [0, 1, 2, 100, 257]
 
 
-def same(got, wanted, tolerance=1e-5):
-    for a, b in zip(got, wanted, strict=True):
+def same(got, expected, tolerance=1e-5):
+    for a, b in zip(got, expected, strict=True):
         for v, w in zip(a, b, strict=True):
             assert abs(float(v) - w) <= tolerance, (list(a), b)
 

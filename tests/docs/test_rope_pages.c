@@ -339,8 +339,8 @@ static int linear_weights(const double *a, int n, double *out, bool after)
         rotate(k, after ? plain : a + 4 + 2 * j, 2, j + a[1], RF_ROPE_PAIRS);
         if (!after)
             for (int c = 0; c < 2; c++) k[c] = feature(k[c]);
-        const double turned[] = {after ? q[0] : feature(q[0]), after ? q[1] : feature(q[1])};
-        out[j] = dot(turned, k, 2);
+        const double rotated[] = {after ? q[0] : feature(q[0]), after ? q[1] : feature(q[1])};
+        out[j] = dot(rotated, k, 2);
         sum += after ? dot(query, plain, 2) : out[j];
     }
     for (int j = 0; j < keys; j++) out[j] /= sum;

@@ -25,7 +25,7 @@ static inline char *in(const char *name)
     return path;
 }
 
-static inline void put(const char *name, const void *data, size_t size)
+static inline void put_file(const char *name, const void *data, size_t size)
 {
     FILE *f = fopen(in(name), "wb");
     if (!f || fwrite(data, 1, size, f) != size || fclose(f)) abort();

@@ -29,8 +29,8 @@ static void prepare(void)
 {
     make_folder("complete");
     atexit(clean);
-    put("five", "12345", 5);
-    put("none", "", 0);
+    put_file("five", "12345", 5);
+    put_file("none", "", 0);
     if (mkdir(in("folder"), 0777) || mkfifo(in("pipe"), 0666) || symlink("loop", in("loop"))) abort();
 }
 
@@ -78,8 +78,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     if (!size) return 0;
     char *fixed = data[0] & 1 ? with_crc(data + 1, size - 1) : NULL;
-    if (fixed) put("COMPLETE", fixed, strlen(fixed));
-    else put("COMPLETE", data + 1, size - 1);
+    if (fixed) put_file("COMPLETE", fixed, strlen(fixed));
+    else put_file("COMPLETE", data + 1, size - 1);
     free(fixed);
     rf_error why = {0}, all = {0};
     struct seen seen = {0, 0};

@@ -39,12 +39,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         make_folder("words");
     }
     if (size >= 8 && !memcmp(data, "RFWORDS", 7)) {
-        put("d.words", data, size);
+        put_file("d.words", data, size);
         open_and_cut(ctx, data, size);
         return 0;
     }
     rf_error why = {0};
-    put("d.txt", data, size);
+    put_file("d.txt", data, size);
     const char *text = strdup(in("d.txt"));
     if (!text) abort();
     const rf_status status = rf_dictionary_compile(ctx, &text, 1, "fuzz", in("d.words"), &why);

@@ -24,7 +24,7 @@ static void put_shard(const char *name, const char *header, size_t bytes)
     memcpy(file, &n, 8);
     memcpy(file + 8, header, n);
     for (size_t i = 0; i < bytes; i += 4) memcpy(file + 8 + n + i, &one, 4);
-    put(name, file, 8 + n + bytes);
+    put_file(name, file, 8 + n + bytes);
 }
 
 static void clean(void)
@@ -76,7 +76,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (rf_ctx_new(&(rf_ctx_options){.size = sizeof(rf_ctx_options), .threads = 1}, &ctx, NULL)) abort();
         prepare();
     }
-    put("model.safetensors.index.json", data, size);
+    put_file("model.safetensors.index.json", data, size);
     rf_weights *w = NULL;
     rf_error why = {0};
     const rf_status s = rf_weights_open(ctx, path, &w, &why);

@@ -71,7 +71,7 @@ static void rotated(double *y, const double *x, int32_t m, int64_t D, int64_t r)
 }
 
 /* Whether the probability is kept, times 1 / (1 - drop); kernels.h has the words' order. */
-static double kept(const struct cross *c, int64_t unit, int64_t keys, int64_t t, int64_t s)
+static double keep_factor(const struct cross *c, int64_t unit, int64_t keys, int64_t t, int64_t s)
 {
     uint32_t word[4];
     if (c->drop == 0) return 1;
@@ -96,7 +96,7 @@ static void one(double *y, const double *const in[], const struct cross *c, int6
             rotated(v, in[7] + n * 2 * C + C + h * D, key_row[n], D, c->rotate_value ? c->r : 0);
             if (pass) {
                 for (int64_t i = 0; i < D; i++)
-                    y[i] += p[s] / sum * kept(c, b * HEADS + h, keys, t, s) *
+                    y[i] += p[s] / sum * keep_factor(c, b * HEADS + h, keys, t, s) *
                             (v[i] + (c->given[2] ? in[3][near * C + h * D + i] : 0));
                 continue;
             }

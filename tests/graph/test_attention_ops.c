@@ -99,7 +99,7 @@ static bool sees(const rf_attention_spec *p, int64_t b, int64_t t, int64_t s)
 }
 
 /* Whether probability (t, s) of unit b, h is kept, times 1 / (1 - drop); kernels.h has the words' order. */
-static double kept(const rf_attention_spec *p, int64_t unit, int64_t T, int64_t t, int64_t s)
+static double keep_factor(const rf_attention_spec *p, int64_t unit, int64_t T, int64_t t, int64_t s)
 {
     uint32_t word[4];
     if (p->drop == 0) return 1;
@@ -135,7 +135,7 @@ static void attention_formula(double *y, const double *const in[], const void *w
                 for (int64_t d = 0; d < D; d++) {
                     out[d] = 0;
                     for (int64_t s = 0; s < T; s++)
-                        out[d] += prob[s] / sum * kept(p, b * H + h, T, t, s) * v[s][d];
+                        out[d] += prob[s] / sum * keep_factor(p, b * H + h, T, t, s) * v[s][d];
                 }
             }
         }

@@ -36,7 +36,7 @@ static double inner(const double *x, const double *y, int64_t n)
 }
 
 /* Row r of a table for head h. */
-static const double *near(const struct relative *c, const double *const in[], int table, int64_t h, int64_t r)
+static const double *row_at(const struct relative *c, const double *const in[], int table, int64_t h, int64_t r)
 {
     const int64_t D = c->D, shared = c->shared[table - 1];
     return in[table] + r * (shared ? D : HEADS * D) + (shared ? 0 : h * D);
@@ -60,12 +60,12 @@ static void formula(double *y, const double *const in[], const void *what)
                         if (pass) {
                             for (int64_t i = 0; i < D; i++)
                                 y[m * C + h * D + i] +=
-                                    p[n - start[b]] / sum * (v[i] + (c->given[2] ? near(c, in, 3, h, r)[i] : 0));
+                                    p[n - start[b]] / sum * (v[i] + (c->given[2] ? row_at(c, in, 3, h, r)[i] : 0));
                             continue;
                         }
                         double s = inner(q, k, D);
-                        if (c->given[0]) s += inner(q, near(c, in, 1, h, r), D);
-                        if (c->given[1]) s += inner(k, near(c, in, 2, h, r), D);
+                        if (c->given[0]) s += inner(q, row_at(c, in, 1, h, r), D);
+                        if (c->given[1]) s += inner(k, row_at(c, in, 2, h, r), D);
                         if (E) s += inner(in[5] + m * HEADS * E + h * E, in[6] + n * HEADS * E + h * E, E);
                         p[n - start[b]] = exp(0.7 * s + (c->given[3] ? in[4][r * HEADS + h] : 0));
                         sum += p[n - start[b]];

@@ -9,7 +9,7 @@
 
 static const double UNIT = 0x1p-8;                   /* of bf16: 8 digits, so rounding is off by no more than this */
 
-static double near(float x) { return (double)rf__from_bf16(rf__bf16(x)); }
+static double as_bf16(float x) { return (double)rf__from_bf16(rf__bf16(x)); }
 
 static rf_graph *graph(rf_ctx *ctx, rf_type type)
 {
@@ -48,9 +48,9 @@ static void linear_of_rounded_numbers(void **state)
                 wy[n * M + m] = (double)b[m];
                 for (int k = 0; k < K; k++) {
                     const double wmk = (double)rf__from_bf16(half[m * K + k]);
-                    wy[n * M + m] += near(x[n * K + k]) * wmk;
-                    wx[n * K + k] += near(dy[n * M + m]) * wmk;
-                    ww[m * K + k] += near(dy[n * M + m]) * near(x[n * K + k]);
+                    wy[n * M + m] += as_bf16(x[n * K + k]) * wmk;
+                    wx[n * K + k] += as_bf16(dy[n * M + m]) * wmk;
+                    ww[m * K + k] += as_bf16(dy[n * M + m]) * as_bf16(x[n * K + k]);
                 }
             }
         t_close_to(y->f32, wy, N * M, 50 * FLT_EPSILON * 30, 0);             /* sums of at most 50 products, below 30 */
@@ -77,15 +77,15 @@ static void an_activation_sees_the_rounded_sum(void **state)
     for (int n = 0; n < N; n++)
         for (int m = 0; m < M; m++) {
             double z = 0;
-            for (int k = 0; k < K; k++) z += near(x[n * K + k]) * near(w[m * K + k]);
+            for (int k = 0; k < K; k++) z += as_bf16(x[n * K + k]) * as_bf16(w[m * K + k]);
             t_near((double)y->f32[n * M + m], z / 2 * (1 + erf(z / sqrt(2))), 1.13 * UNIT * fabs(z) + 1e-6);
             const double slope = (1 + erf(z / sqrt(2))) / 2 + z * exp(-z * z / 2) / sqrt(2 * acos(-1));
             for (int k = 0; k < K; k++) {
-                const double t = slope * (double)dy[n * M + m] * near(w[m * K + k]);
+                const double t = slope * (double)dy[n * M + m] * as_bf16(w[m * K + k]);
                 expected[n * K + k] += t;
                 /* dz is rounded (half a unit); GELU'' is at most 0.8, and z was half a unit of itself off */
-                size[n * K + k] += UNIT / 2 * fabs(t) +
-                                   UNIT * 0.8 * fabs(z * (double)dy[n * M + m] * near(w[m * K + k])) * exp(-z * z / 4);
+                const double moved = z * (double)dy[n * M + m] * as_bf16(w[m * K + k]);
+                size[n * K + k] += UNIT / 2 * fabs(t) + UNIT * 0.8 * fabs(moved) * exp(-z * z / 4);
             }
         }
     assert_int_equal(rf_backward(g, t_weighted(g, y, dy), NULL), RF_OK);
@@ -168,7 +168,7 @@ static void loss_over_the_vocabulary(void **state)
         label[n] = n * 7 % V;
         for (int v = 0; v < V; v++) {
             z[v] = 0;
-            for (int k = 0; k < K; k++) z[v] += near(x[n * K + k]) * near(w[v * K + k]);
+            for (int k = 0; k < K; k++) z[v] += as_bf16(x[n * K + k]) * as_bf16(w[v * K + k]);
             sum += exp(z[v]);
         }
         expected += (log(sum) - z[label[n]]) / N;

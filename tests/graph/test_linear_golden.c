@@ -13,7 +13,7 @@ static void read_numbers(FILE *f, const char *name, float *to, int n)
 }
 
 /* Columns `part` of [T, 3C] from [T, C]. */
-static void put(float *qkv, const float *x, int T, int C, int part)
+static void put_part(float *qkv, const float *x, int T, int C, int part)
 {
     for (int t = 0; t < T; t++) memcpy(qkv + (3 * t + part) * C, x + t * C, (size_t)C * sizeof *x);
 }
@@ -40,10 +40,10 @@ static bool one_case(FILE *f, rf_ctx *ctx)
     float random[MOST], x[MOST], weight[MOST], out[MOST], qkv[3 * MOST], expected[3 * MOST], d[3 * MOST] = {0};
     static const char *const in[] = {"q", "k", "v"}, *const back[] = {"dq", "dk", "dv"};
     read_numbers(f, "random", random, F * D);
-    for (int i = 0; i < 3; i++) read_numbers(f, in[i], x, n), put(qkv, x, T, C, i);
+    for (int i = 0; i < 3; i++) read_numbers(f, in[i], x, n), put_part(qkv, x, T, C, i);
     read_numbers(f, "weight", weight, n);
     read_numbers(f, "out", out, n);
-    for (int i = 0; i < 3; i++) read_numbers(f, back[i], x, n), put(expected, x, T, C, i);
+    for (int i = 0; i < 3; i++) read_numbers(f, back[i], x, n), put_part(expected, x, T, C, i);
 
     rf_rope *rope = strcmp(order, "before") ? NULL : t_angles(ctx, D, T);
     int32_t row[MOST];

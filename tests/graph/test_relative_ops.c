@@ -77,7 +77,7 @@ static void beside_formula(double *y, const double *const in[], const void *what
         for (int d = 0; d < D + 2; d++) y[i * (D + 2) + d] = d < D ? in[0][i * D + d] : in[d - D + 1][i];
 }
 
-static void beside(void **state)
+static void with_the_bias(void **state)
 {
     (void)state;
     t_gradient(&(t_gradient_case){.op = RF_OP_beside,
@@ -143,7 +143,7 @@ static void refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(dots),        cmocka_unit_test(segment),  cmocka_unit_test(beside),
+        cmocka_unit_test(dots),        cmocka_unit_test(segment),  cmocka_unit_test(with_the_bias),
         cmocka_unit_test(kernel_bias), cmocka_unit_test(refusals),
     };
     return cmocka_run_group_tests_name("graph/relative_ops", tests, NULL, NULL);

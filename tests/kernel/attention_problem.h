@@ -107,7 +107,7 @@ static inline int sees(const rfk_attention *a, int64_t t, int64_t s)
            (!a->window || llabs((long long)(s - position)) <= a->window);
 }
 
-static inline double kept(const rfk_attention *a, int64_t t, int64_t s)
+static inline double keep_factor(const rfk_attention *a, int64_t t, int64_t s)
 {
     uint32_t word[4];
     rf__philox((rf_key){{a->key[0], a->key[1]}}, (uint64_t)(t * ((a->keys + 3) / 4) + s / 4), a->stream, word);

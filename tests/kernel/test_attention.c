@@ -39,7 +39,7 @@ static void formula(const rfk_attention *a, const double *q, const double *k, co
         lse[t] = log(sum);
         for (int64_t s = 0; s < a->keys; s++)
             for (int64_t i = 0; i < D && p[s] > 0; i++)
-                out[t * D + i] += p[s] / sum * kept(a, t, s) *
+                out[t * D + i] += p[s] / sum * keep_factor(a, t, s) *
                                   (a->rotate_value && a->cos ? rotated(a, v + s * D, a->k_row[s], i) : v[s * D + i]);
     }
 }

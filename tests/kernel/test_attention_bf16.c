@@ -15,11 +15,11 @@ static const double U = 0x1p-24, H = 0x1p-8, FIT = 2.7e-6;
 
 typedef struct about { double x, e; } about;          /* x, give or take e */
 
-static double near(double x) { return (double)rf__from_bf16(rf__bf16((float)x)); }
+static double as_bf16(double x) { return (double)rf__from_bf16(rf__bf16((float)x)); }
 
 static about rounded(double x, double e)
 {
-    const double low = near(x - e), high = near(x + e), mid = near(x);
+    const double low = as_bf16(x - e), high = as_bf16(x + e), mid = as_bf16(x);
     return (about){mid, fmax(high - mid, mid - low)};
 }
 
@@ -104,7 +104,7 @@ static answer formula(const rfk_attention *a)
             double n = 0, e = 0, size = 0, exact_n = 0, exact_size = 0;
             for (int64_t s = 0; s < S; s++) {
                 if (!sees(a, t, s)) continue;
-                const double keep = kept(a, t, s), P = keep * exp2(exact[s] - top) / exact_sum;
+                const double keep = keep_factor(a, t, s), P = keep * exp2(exact[s] - top) / exact_sum;
                 const about z = v16[s * D + i];
                 n += keep * p[s].x * z.x;
                 e += keep * (p[s].e * fabs(z.x) + p[s].x * z.e + p[s].e * z.e);
@@ -205,7 +205,7 @@ static void adjoints(const problem *p, total *dq, total *dk, total *dv)
         for (int64_t s = 0; s < S; s++) {
             if (!sees(a, t, s)) continue;
             const about score = inner(q + t * D, k + s * D, D), dp = inner(o + t * D, v + s * D, D);
-            const double keep = kept(a, t, s), P = exp2(score.x - lse);
+            const double keep = keep_factor(a, t, s), P = exp2(score.x - lse);
             const double off = P * (exp2(score.e + 3 * U * fabs(lse)) * (1 + FIT + (8 + fabs(score.x - lse)) * U) - 1);
             const double ds = keep * dp.x - delta.x,
                          e = keep * dp.e + delta.e + 4 * U * (keep * fabs(dp.x) + fabs(delta.x));

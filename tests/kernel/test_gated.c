@@ -34,14 +34,14 @@ static float *in_steps(const rf_ctx *ctx, rf_type type, const problem *p, const 
 }
 
 static void compare(const rf_ctx *ctx, rf_type type, const problem *p, const char *way, const float *y, int64_t ldy,
-                    const float *want)
+                    const float *expected)
 {
     for (int64_t i = 0; i < p->m; i++) {
         for (int64_t j = 0; j < p->n; j++)
-            if (memcmp(&y[i * ldy + j], &want[i * p->n + j], sizeof *y))
+            if (memcmp(&y[i * ldy + j], &expected[i * p->n + j], sizeof *y))
                 fail_msg("%s, type %d, %s: m %lld n %lld k %lld: y[%lld,%lld] = %.9g, expected %.9g", rf_ctx_isa(ctx),
                          (int)type, way, (long long)p->m, (long long)p->n, (long long)p->k, (long long)i, (long long)j,
-                         (double)y[i * ldy + j], (double)want[i * p->n + j]);
+                         (double)y[i * ldy + j], (double)expected[i * p->n + j]);
         for (int64_t j = p->n; j < ldy; j++) assert_true(isnan(y[i * ldy + j]));
     }
 }
@@ -52,13 +52,13 @@ static void one(const rf_ctx *ctx, rf_type type, const problem *p, rf_gate_order
     const float *x = t_normal(p->m * p->k), *w = t_normal(2 * half), *bias = p->bias ? t_normal(2 * p->n) : NULL;
     const int64_t gate = order == RF_GATE_FIRST ? 0 : 1;
     const float *gate_bias = bias ? bias + gate * p->n : NULL, *up_bias = bias ? bias + (1 - gate) * p->n : NULL;
-    const float *want = in_steps(ctx, type, p, x, w + gate * half, w + (1 - gate) * half, gate_bias, up_bias);
+    const float *expected = in_steps(ctx, type, p, x, w + gate * half, w + (1 - gate) * half, gate_bias, up_bias);
     rf_packed *packed = NULL;
     rf_error why = {0};
     float *y = t_floats(p->m * ldy);
     if (rf_pack_gated(ctx, type, p->n, p->k, w, order, &packed, &why)) fail_msg("%s", why.text);
     product(ctx, packed, p, x, bias, p->act, y, ldy);
-    compare(ctx, type, p, "packed together", y, ldy, want);
+    compare(ctx, type, p, "packed together", y, ldy, expected);
     rf_packed_free(packed);
     if (type != RF_I8) return;
 
@@ -67,7 +67,7 @@ static void one(const rf_ctx *ctx, rf_type type, const problem *p, rf_gate_order
     if (rf_quantize_int8(ctx, 2 * p->n, p->k, w, q, scale, &why)) fail_msg("%s", why.text);
     if (rf_pack_gated_int8(ctx, p->n, p->k, q, scale, order, &packed, &why)) fail_msg("%s", why.text);
     product(ctx, packed, p, x, bias, p->act, y, ldy);
-    compare(ctx, type, p, "from int8", y, ldy, want);
+    compare(ctx, type, p, "from int8", y, ldy, expected);
     rf_packed_free(packed);
 }
 

@@ -13,7 +13,7 @@
 
 static const double U = 5.9604644775390625e-08;
 
-static double near(float x) { return (double)rf__from_bf16(rf__bf16(x)); }
+static double as_bf16(float x) { return (double)rf__from_bf16(rf__bf16(x)); }
 
 static uint16_t *halves(const float *x, int64_t n)
 {
@@ -193,8 +193,8 @@ static void check(const char *isa, const rf_gemm_call *g, const float *before)
         for (int64_t j = 0; j < g->n; j++) {
             double sum = g->beta != 0 ? (double)before[i * g->ldc + j] : 0, size = fabs(sum);
             for (int64_t p = 0; p < g->k; p++) {
-                const double t = near(g->a[g->a_transposed ? p * g->lda + i : i * g->lda + p]) *
-                                 near(g->b[g->b_transposed ? j * g->ldb + p : p * g->ldb + j]);
+                const double t = as_bf16(g->a[g->a_transposed ? p * g->lda + i : i * g->lda + p]) *
+                                 as_bf16(g->b[g->b_transposed ? j * g->ldb + p : p * g->ldb + j]);
                 sum += t;
                 size += fabs(t);
             }

@@ -61,7 +61,7 @@ static rf_packed *packed(const rf_ctx *ctx, const problem *p)
 }
 
 /* The product has the bits of the formula, and writes nothing outside of it. */
-static void as_printed(const problem *p, const float *want, const rf_ctx *ctx, const char *rung)
+static void as_printed(const problem *p, const float *right, const rf_ctx *ctx, const char *rung)
 {
     const int64_t ldy = p->n + 3;
     rf_packed *w = packed(ctx, p);
@@ -71,10 +71,10 @@ static void as_printed(const problem *p, const float *want, const rf_ctx *ctx, c
         fail_msg("%s: %s", rung, why.text);
     for (int64_t i = 0; i < p->m; i++) {
         for (int64_t j = 0; j < p->n; j++)
-            if (memcmp(&y[i * ldy + j], &want[i * p->n + j], sizeof *y))
+            if (memcmp(&y[i * ldy + j], &right[i * p->n + j], sizeof *y))
                 fail_msg("%s, %d threads: m %lld n %lld k %lld: y[%lld,%lld] = %.9g, expected %.9g", rung,
                          rf_ctx_threads(ctx), (long long)p->m, (long long)p->n, (long long)p->k, (long long)i,
-                         (long long)j, (double)y[i * ldy + j], (double)want[i * p->n + j]);
+                         (long long)j, (double)y[i * ldy + j], (double)right[i * p->n + j]);
         for (int64_t j = p->n; j < ldy; j++) assert_true(isnan(y[i * ldy + j]));
     }
     rf_packed_free(w);
@@ -84,7 +84,7 @@ static void as_printed(const problem *p, const float *want, const rf_ctx *ctx, c
 #ifdef T_AVXVNNI
 extern const rfk_table rfk_avxvnni_evex;
 
-static void avxvnni_elsewhere(const problem *p, const float *want, int threads)
+static void avxvnni_elsewhere(const problem *p, const float *right, int threads)
 {
     const char *name, *lacks;
     for (int i = 0; (name = rfk_rung_name(i, &lacks)); i++) {
@@ -96,27 +96,30 @@ static void avxvnni_elsewhere(const problem *p, const float *want, int threads)
         table.gemm_panel_i8_shape = rfk_avxvnni_evex.gemm_panel_i8_shape;
         table.gemm_panel_i8 = rfk_avxvnni_evex.gemm_panel_i8;
         ctx->k = &table;
-        as_printed(p, want, ctx, "avxvnni in AVX-512's encoding");
+        as_printed(p, right, ctx, "avxvnni in AVX-512's encoding");
         ctx->k = own;
         rf_ctx_free(ctx);
     }
 }
 #else
-static void avxvnni_elsewhere(const problem *p, const float *want, int threads) { (void)p, (void)want, (void)threads; }
+static void avxvnni_elsewhere(const problem *p, const float *right, int threads)
+{
+    (void)p, (void)right, (void)threads;
+}
 #endif
 
 /* On every rung with one and with two threads. */
 static void everywhere(const problem *p)
 {
-    const float *want = formula(p);
+    const float *right = formula(p);
     rfk_table t;
     for (int threads = 1; threads <= 2; threads++) {
         for (EACH_RUNG(t)) {
             rf_ctx *ctx = t_ctx(threads, t.isa);
-            as_printed(p, want, ctx, t.isa);
+            as_printed(p, right, ctx, t.isa);
             rf_ctx_free(ctx);
         }
-        avxvnni_elsewhere(p, want, threads);
+        avxvnni_elsewhere(p, right, threads);
     }
     t_check_fences();
     t_free_all();
@@ -343,13 +346,13 @@ static void sizes_and_roundings(void **state)
         for (size_t s = 0; s < RF_COUNT(sizes); s++) {
             const int64_t n = sizes[s];
             float *x = copied(t_normal(n), n, (int64_t)s % 3);
-            int8_t *got = t_bytes((size_t)n + 1), *want = t_bytes((size_t)n + 1);
+            int8_t *got = t_bytes((size_t)n + 1), *right = t_bytes((size_t)n + 1);
             assert_true(k.largest_size(x, n) == ref.largest_size(x, n));
             for (int64_t i = 0; i < n; i++) x[i] *= 60;
             for (int64_t i = 0; i < n; i += 3) x[i] = rintf(x[i]) + 0.5F;            /* halves go to what is even */
             k.to_i8(got, x, 1, n);
-            ref.to_i8(want, x, 1, n);
-            if (n) assert_memory_equal(got, want, (size_t)n);
+            ref.to_i8(right, x, 1, n);
+            if (n) assert_memory_equal(got, right, (size_t)n);
             for (int64_t i = 0; i < n; i += 1 + n / 5) {
                 const float was = x[i];
                 x[i] = i % 2 ? NAN : -INFINITY;

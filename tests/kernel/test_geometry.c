@@ -122,10 +122,10 @@ static void low_blocks(const rfk_table *k, int threads, rf_type type, int t)
     rf_ctx *ctx = t_ctx(threads, k->isa);
     const int64_t parts = type == RF_I8 ? 1 : 3;
     const float *x = t_normal(M * K), *w = t_normal(N * K);
-    float *want = t_floats(parts * M * N), *got = t_floats(parts * M * N);
+    float *expected = t_floats(parts * M * N), *got = t_floats(parts * M * N);
     rfk_table other = *ctx->k;
     other.gemm_panel_shape = low_f32, other.gemm_panel_bf16_shape = low_bf16, other.gemm_panel_i8_shape = low_i8;
-    products_of(ctx, type, x, w, want);
+    products_of(ctx, type, x, w, expected);
     for (int64_t most = 1; most < 4; most++) {
         rf_ctx *fresh = t_ctx(threads, k->isa);
         low[0] = *ctx->k->gemm_panel_shape(), low[1] = *ctx->k->gemm_panel_bf16_shape();
@@ -136,7 +136,7 @@ static void low_blocks(const rfk_table *k, int threads, rf_type type, int t)
         products_of(fresh, type, x, w, got);
         fresh->k = own;
         rf_ctx_free(fresh);
-        same_bits(got, want, parts * M * N, k->isa);
+        same_bits(got, expected, parts * M * N, k->isa);
     }
     t_check_fences();
     t_free_all();
@@ -154,7 +154,7 @@ static void bits_do_not_follow_them(void **state)
 }
 
 /* k is summed in nearly equal pieces, each added to c in order: two products over the halves give the same bits. */
-static void pieces_are_added_in_turn(void **state)
+static void pieces_are_added_in_order(void **state)
 {
     (void)state;
     rfk_table k;
@@ -165,12 +165,12 @@ static void pieces_are_added_in_turn(void **state)
         assert_true(depth <= s->depth);
         const float *a = t_normal(rows * s->stride), *panel = t_normal(depth * s->columns);
         for (int64_t n = s->columns; n >= s->columns - 3; n -= 3) {
-            float *want = t_floats(rows * s->columns), *got = t_floats(rows * s->columns);
+            float *expected = t_floats(rows * s->columns), *got = t_floats(rows * s->columns);
             k.gemm_panel(got, s->columns, a, panel, rows, n, depth, NULL, 0);
-            k.gemm_panel(want, s->columns, a, panel, rows, n, half, NULL, 0);
-            k.gemm_panel(want, s->columns, a + half, panel + half * s->columns, rows, n, depth - half, want,
+            k.gemm_panel(expected, s->columns, a, panel, rows, n, half, NULL, 0);
+            k.gemm_panel(expected, s->columns, a + half, panel + half * s->columns, rows, n, depth - half, expected,
                          s->columns);
-            for (int64_t i = 0; i < rows; i++) same_bits(got + i * s->columns, want + i * s->columns, n, k.isa);
+            for (int64_t i = 0; i < rows; i++) same_bits(got + i * s->columns, expected + i * s->columns, n, k.isa);
         }
         t_check_fences();
         t_free_all();
@@ -183,7 +183,7 @@ int main(void)
         cmocka_unit_test(blocks_fit_the_cache),
         cmocka_unit_test(groups_fetch_the_next_panel),
         cmocka_unit_test(bits_do_not_follow_them),
-        cmocka_unit_test(pieces_are_added_in_turn),
+        cmocka_unit_test(pieces_are_added_in_order),
     };
     return cmocka_run_group_tests_name("kernel/geometry", tests, NULL, NULL);
 }

@@ -2,7 +2,7 @@
 #include "rungs.h"
 
 /* The kept elements, from the generator itself, one number at a time. */
-static bool kept(rf_key key, uint64_t stream, uint64_t at, double p)
+static bool keep_factor(rf_key key, uint64_t stream, uint64_t at, double p)
 {
     uint32_t word[4];
     rf__philox(key, at / 4, stream, word);
@@ -26,7 +26,7 @@ static void the_generator_decides(void **state)
             const uint64_t s = stream[(z + f) % RF_COUNT(stream)];
             double *expected = t_bytes((size_t)n * sizeof *expected);
             for (int64_t i = 0; i < n; i++)
-                expected[i] = kept(key, s, first[f] + (uint64_t)i, p) ? x[i] / (1 - (double)p) : 0;
+                expected[i] = keep_factor(key, s, first[f] + (uint64_t)i, p) ? x[i] / (1 - (double)p) : 0;
             rfk_table k;
             for (EACH_RUNG(k)) {
                 float *y = t_floats(n), *position = copied(x, n, 1);
@@ -95,7 +95,7 @@ static void dropped_numbers_are_zero(void **state)
         for (int i = 0; i < 100; i++) x[i] = i % 2 ? NAN : INFINITY;
         k.dropout(y, x, 100, 0.5f, key, 0, 0);
         for (int i = 0; i < 100; i++) {
-            if (!kept((rf_key){{3, 4}}, 0, (uint64_t)i, 0.5)) assert_true(y[i] == 0);
+            if (!keep_factor((rf_key){{3, 4}}, 0, (uint64_t)i, 0.5)) assert_true(y[i] == 0);
             else assert_true(!isfinite(y[i]));
         }
         k.dropout(y, x, 100, 1, key, 0, 0);

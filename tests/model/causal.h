@@ -84,7 +84,7 @@ static inline void fill(int text, int32_t *id, int32_t n)
 }
 
 /* Logits of every token of one text, computed in one pass. */
-static inline float *whole(const struct work *w, const int32_t *id, int32_t n)
+static inline float *at_once(const struct work *w, const int32_t *id, int32_t n)
 {
     int32_t row[T];
     const int32_t start[2] = {0, n};

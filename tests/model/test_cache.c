@@ -45,7 +45,7 @@ static void tokens_one_by_one(void **state)
         struct work w = begin(&c, 1 + (int)(i % 2), NULL);
         int32_t id[T];
         fill(4, id, T);
-        const float *expected = whole(&w, id, T);
+        const float *expected = at_once(&w, id, T);
         static const int32_t prefix[] = {1, 7, 64};
         for (size_t p = 0; p < RF_COUNT(prefix); p++) {
             const rf_sequence q = new_sequence(&w);
@@ -107,7 +107,7 @@ static void sequences_side_by_side(void **state)
         rf_sequence q[SEQUENCES];
         for (int s = 0; s < SEQUENCES; s++) {
             fill(s, text[s], T);
-            expected[s] = whole(&w, text[s], 60);
+            expected[s] = at_once(&w, text[s], 60);
             q[s] = new_sequence(&w);
         }
         for (size_t k = 0; k < RF_COUNT(add); k++) {
@@ -144,7 +144,7 @@ static void rungs_and_types(void **state)
             struct work w = begin_as(&c, (rf_type)type, 1, rung.isa);
             int32_t id[T];
             fill(4, id, T);
-            const float *expected = whole(&w, id, 40);
+            const float *expected = at_once(&w, id, 40);
             const rf_sequence q = new_sequence(&w);
             more(&w, q, rung.isa, id, 0, 7, expected);
             for (int32_t n = 7; n < 40; n++) more(&w, q, rung.isa, id, n, n + 1, expected);
@@ -169,7 +169,7 @@ static void tokens_in_bf16(void **state)
         if (rf_model_random_as(w.ctx, &c, 7, RF_BF16, &w.model, &why) || rf_session_open(w.model, &w.session, &why))
             fail_msg("%s: %s", name, why.text);
         fill(4, id, T);
-        const float *expected = whole(&w, id, 40);
+        const float *expected = at_once(&w, id, 40);
         const rf_sequence q = new_sequence(&w);
         more(&w, q, name, id, 0, 17, expected);
         for (int32_t n = 17; n < 40; n++) more(&w, q, name, id, n, n + 1, expected);
@@ -282,7 +282,7 @@ static void every_allocation_may_fail(void **state)
         bool failed = true;
         fill(2, id, T);
         struct work w = begin(&c, 1, "ref");
-        float *expected = memcpy(t_floats(V), whole(&w, id, BEGUN + 1) + BEGUN * V, V * sizeof *expected);
+        float *expected = memcpy(t_floats(V), at_once(&w, id, BEGUN + 1) + BEGUN * V, V * sizeof *expected);
         end(&w);
         for (long n = 1; failed; n++) {
             t_memory memory = {0};

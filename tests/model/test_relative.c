@@ -116,9 +116,9 @@ static void project(const rf_config *c, double *const w[], struct projected *p)
     }
 }
 
-/* score(m,n) of head h; q and k are the head's columns, `same`: both are in the same segment. */
-static double score(const rf_config *c, double *const w[], const struct projected *p, const double *q, const double *k,
-                    int m, int n, int h, bool same)
+/* score_of(m,n) of head h; q and k are the head's columns, `same`: both are in the same segment. */
+static double score_of(const rf_config *c, double *const w[], const struct projected *p, const double *q,
+                       const double *k, int m, int n, int h, bool same)
 {
     const int r = n - m;
     const double root = sqrt(D), plain = inner(q, k) / root;
@@ -177,7 +177,7 @@ static double pair_score(const void *of, const double *q, const double *k, const
 {
     const struct encoding *e = of;
     const int32_t *const t = type + start[at->b];
-    return score(e->c, e->w, e->p, q, k, at->m, at->n, at->h, t[at->m] == t[at->n]);
+    return score_of(e->c, e->w, e->p, q, k, at->m, at->n, at->h, t[at->m] == t[at->n]);
 }
 
 static void pair_value(const void *of, double *out, const double *v, const struct pair *at)
@@ -307,7 +307,7 @@ static void formulas_and_gradients(void **state)
         bool found = !(*p)->relate;
         snprintf(name, sizeof name, "\"%s\"", (*p)->name);
         for (size_t i = 0; i < RF_COUNT(cases); i++) found = found || strstr(cases[i], name);
-        if (!found) fail_msg("%s has no formula here: write it in score(), with a row of cases[]", (*p)->name);
+        if (!found) fail_msg("%s has no formula here: write it in score_of(), with a row of cases[]", (*p)->name);
     }
     for (size_t i = 0; i < RF_COUNT(cases); i++)
         for (int causal = 0; causal < 2; causal++) {

@@ -101,7 +101,7 @@ static bool rotated(const rf_config *c, int h) { return !c->rotary_heads || h < 
 
 struct encoding { const rf_config *c; double *const *w; };
 
-static double score(const void *of, const double *q, const double *k, const struct pair *at)
+static double score_of(const void *of, const double *q, const double *k, const struct pair *at)
 {
     const rf_config *const c = ((const struct encoding *)of)->c;
     double *const *const w = ((const struct encoding *)of)->w;
@@ -136,7 +136,7 @@ static void value(const void *of, double *out, const double *v, const struct pai
 static void formula(const rf_config *c, double *y, const double *qkv, double *const w[])
 {
     const struct encoding of = {c, w};
-    attend_as_printed(c, &(struct printed){score, value, &of}, TEXTS, start, y, qkv);
+    attend_as_printed(c, &(struct printed){score_of, value, &of}, TEXTS, start, y, qkv);
 }
 
 /* ---- compared with the library ---- */

@@ -34,7 +34,7 @@ static void forget(golden *g)
 }
 
 /* f32 compared with PyTorch's f32: 2 layers of 6 products each of at most 40 terms of size 1, below 2e-5. */
-static void near(const json_t *expected, const float *got, size_t n, const char *what)
+static void compare(const json_t *expected, const float *got, size_t n, const char *what)
 {
     assert_int_equal(json_array_size(expected), n);
     for (size_t i = 0; i < n; i++)
@@ -84,7 +84,7 @@ static void vectors_of_texts(void **state)
     rf_error why = {0};
     const float *v;
     if (rf_session_embed(o.session, &b, RF_POOL_CLS, &v, &why)) fail_msg("%s", why.text);
-    for (int i = 0; i < PROMPTS; i++) near(json_object_get(g.line[i], "vector"), v + i * C, C, "vector");
+    for (int i = 0; i < PROMPTS; i++) compare(json_object_get(g.line[i], "vector"), v + i * C, C, "vector");
     close_sim(&o);
     forget(&g);
 }
@@ -110,7 +110,7 @@ static void tokens_behind_prompts(void **state)
         row[i] = start[i + 1] - 1;
     }
     if (rf_session_continue(o.session, text, &b, row, PROMPTS, &z, &why)) fail_msg("%s", why.text);
-    for (int i = 0; i < PROMPTS; i++) near(logits_of(&g, i, 0), z + i * V, V, "behind the prompt");
+    for (int i = 0; i < PROMPTS; i++) compare(logits_of(&g, i, 0), z + i * V, V, "behind the prompt");
     for (int k = 1; k < 4; k++) {
         int32_t next[PROMPTS];
         for (int i = 0; i < PROMPTS; i++)
@@ -118,7 +118,7 @@ static void tokens_behind_prompts(void **state)
                 json_array_get(json_object_get(g.line[i], "written"), (size_t)k - 1));
         const rf_batch more = {.N = PROMPTS, .B = PROMPTS, .id = next, .start = ones};
         if (rf_session_continue(o.session, text, &more, last, PROMPTS, &z, &why)) fail_msg("%s", why.text);
-        for (int i = 0; i < PROMPTS; i++) near(logits_of(&g, i, k), z + i * V, V, "behind what is written");
+        for (int i = 0; i < PROMPTS; i++) compare(logits_of(&g, i, k), z + i * V, V, "behind what is written");
     }
     close_sim(&o);
     forget(&g);
@@ -149,9 +149,10 @@ static void texts_of_two_parts(void **state)
     const float *z, *v;
     if (rf_session_mlm_logits(o.session, &b, row, rows, &z, &why)) fail_msg("%s", why.text);
     for (int i = 0; i < PROMPTS; i++)
-        for (int k = 0; k <= WRITTEN; k++) near(logits_of(&g, i, k), z + (i * (WRITTEN + 1) + k) * V, V, "at once");
+        for (int k = 0; k <= WRITTEN; k++) compare(logits_of(&g, i, k), z + (i * (WRITTEN + 1) + k) * V, V, "at once");
     if (rf_session_embed(o.session, &b, RF_POOL_CLS, &v, &why)) fail_msg("%s", why.text);
-    for (int i = 0; i < PROMPTS; i++) near(json_object_get(g.line[i], "vector"), v + i * C, C, "vector of two parts");
+    for (int i = 0; i < PROMPTS; i++)
+        compare(json_object_get(g.line[i], "vector"), v + i * C, C, "vector of two parts");
     close_sim(&o);
     forget(&g);
 }
@@ -237,11 +238,11 @@ static void a_gpt_is_causal(void **state)
         if (rf_sequence_new(o.session, NULL, &whole, &why) || rf_sequence_new(o.session, NULL, &steps, &why) ||
             rf_session_continue(o.session, &whole, &b, row, ends[1], &z, &why))
             fail_msg("%s", why.text);
-        for (int32_t k = 0; k < ends[1]; k++) near(json_array_get(logits, (size_t)k), z + k * V, V, "at once");
+        for (int32_t k = 0; k < ends[1]; k++) compare(json_array_get(logits, (size_t)k), z + k * V, V, "at once");
         for (int32_t k = 0; k < ends[1]; k++) {
             const rf_batch next = {.N = 1, .B = 1, .id = id + k, .start = one};
             if (rf_session_continue(o.session, &steps, &next, row, 1, &z, &why)) fail_msg("%s", why.text);
-            near(json_array_get(logits, (size_t)k), z, V, "token by token");
+            compare(json_array_get(logits, (size_t)k), z, V, "token by token");
         }
     }
     close_sim(&o);

@@ -101,7 +101,10 @@ static void what_is_written_is_read(void **state)
     t_free_all();
 }
 
-static void put(const char *folder, const char *name, const char *text) { t_write(folder, name, text, strlen(text)); }
+static void put_file(const char *folder, const char *name, const char *text)
+{
+    t_write(folder, name, text, strlen(text));
+}
 
 /* Each file, one thing wrong with it. */
 static void damage_is_named(void **state)
@@ -155,13 +158,13 @@ static void damage_is_named(void **state)
         char all[256];
         const char *text = cases[i].text ? cases[i].text : "";
         snprintf(all, sizeof all, modules, strstr(text, "features") ? "Dense" : "LayerNorm");
-        put(folder, RF_FILE_MODULES, strstr(text, "dimension") || strstr(text, "features") ? all : whole);
+        put_file(folder, RF_FILE_MODULES, strstr(text, "dimension") || strstr(text, "features") ? all : whole);
         snprintf(all, sizeof all, "%s/q", folder);
         assert_int_equal(mkdir(all, 0777), 0);
-        put(all, RF_FILE_CONFIG, "{}");
-        if (cases[i].text && !strncmp(cases[i].name, "p/", 2)) put(inner, RF_FILE_CONFIG, cases[i].text);
-        else if (cases[i].text) put(inner, RF_FILE_CONFIG, "{}");
-        if (cases[i].text && strncmp(cases[i].name, "p/", 2)) put(folder, cases[i].name, cases[i].text);
+        put_file(all, RF_FILE_CONFIG, "{}");
+        if (cases[i].text && !strncmp(cases[i].name, "p/", 2)) put_file(inner, RF_FILE_CONFIG, cases[i].text);
+        else if (cases[i].text) put_file(inner, RF_FILE_CONFIG, "{}");
+        if (cases[i].text && strncmp(cases[i].name, "p/", 2)) put_file(folder, cases[i].name, cases[i].text);
         assert_int_equal(rf_sentence_read(ctx, folder, &s, &why), cases[i].status);
         t_failed(&why, cases[i].status, cases[i].part);
     }

@@ -163,7 +163,7 @@ static void copy(const char *name, const char *folder, const char *which, const 
 }
 
 /* The name of the folder does not matter: its bert_config.json says what it is. */
-static void say(const char *folder)
+static void name_the_class(const char *folder)
 {
     static const char says[] = "{\"architectures\": [\"RoFormerForMaskedLM\"],";
     static file own;
@@ -208,7 +208,7 @@ static void damaged_values_are_named(void **state)
     assert_int_equal(rf_model_open(ctx, folder, &m, &why), RF_EDATA);
     t_failed(&why, RF_EDATA, "architectures: expected one, or a published folder name");
     why = (rf_error){0};
-    say(folder);
+    name_the_class(folder);
     assert_int_equal(rf_model_open(ctx, folder, &m, &why), RF_EDATA);
     t_failed(&why, RF_EDATA, "word_embeddings.weight\": expected checksum");
     t_free_all();

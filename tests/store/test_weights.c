@@ -230,7 +230,7 @@ static void crowds(void **state)
 
 static const char *shard_a = "{" T("a", "F32", "[1]", "[0,4]") "}", *shard_b = "{" T("b", "F32", "[1]", "[0,4]") "}";
 
-static void put(const char *folder, const char *name, const char *header, size_t data_size)
+static void put_file(const char *folder, const char *name, const char *header, size_t data_size)
 {
     size_t size;
     const unsigned char *f = file_of(header, data_size, &size);
@@ -243,9 +243,9 @@ static void index_says(const char *map, rf_status code, const char *part)
     char json[512];
     rf_weights *w = NULL;
     rf_error why = {0};
-    put(folder, "x-1.safetensors", shard_a, 4);
-    put(folder, "x-2.safetensors", shard_b, 4);
-    put(folder, "x-3.safetensors", shard_b, 4);
+    put_file(folder, "x-1.safetensors", shard_a, 4);
+    put_file(folder, "x-2.safetensors", shard_b, 4);
+    put_file(folder, "x-3.safetensors", shard_b, 4);
     snprintf(json, sizeof json, "{\"metadata\":{\"total_size\":8},\"weight_map\":%s}", map);
     t_write(folder, "model.safetensors.index.json", json, strlen(json));
     const rf_status s = rf_weights_open(ctx, folder, &w, &why);
@@ -290,7 +290,7 @@ static void files(void **state)
     rf_error why = {0};
     assert_int_equal(rf_weights_open(ctx, folder, &w, &why), RF_EIO);
     t_failed(&why, RF_EIO, "expected weights (model.safetensors, model.safetensors.index.json");
-    put(folder, "model.safetensors", shard_a, 4);
+    put_file(folder, "model.safetensors", shard_a, 4);
     snprintf(path, sizeof path, "%s/model.safetensors", folder);
     assert_int_equal(rf_weights_open(ctx, folder, &w, NULL), RF_OK);
     rf_weights_close(w);

@@ -293,7 +293,7 @@ typedef struct compared { const char *task; bool scored; int n, each; } compared
 
 typedef struct told { int steps, lone, epochs; double last_epoch, eval_loss; } told;
 
-static int tell(void *user, const rf_train_progress *p)
+static int on_progress(void *user, const rf_train_progress *p)
 {
     told *t = user;
     if (!isnan(p->eval_loss)) t->eval_loss = p->eval_loss;
@@ -354,7 +354,7 @@ static void nobody_is_alone_in_a_batch(void **state)
         rf_finetune_options o = compared_options(c, model, train, out);
         rf_error why = {0};
         told t = {0};
-        if (rf_finetune(ctx, &o, tell, &t, NULL, &why)) fail_msg("%s", why.text);
+        if (rf_finetune(ctx, &o, on_progress, &t, NULL, &why)) fail_msg("%s", why.text);
         if (t.steps != 3 * (c->n / c->each) || t.lone || t.epochs != 3)
             fail_msg("%s, %d in batches of %d: %d steps, %d without a loss, %d epochs", c->task, c->n, c->each,
                      t.steps, t.lone, t.epochs);
@@ -484,7 +484,7 @@ static void nobody_is_alone_in_an_evaluation(void **state)
             rf_error why = {0};
             told t = {0};
             o.per_device_train_batch_size = 13;
-            if (rf_finetune(ctx, &o, tell, &t, NULL, &why)) fail_msg("%s", why.text);
+            if (rf_finetune(ctx, &o, on_progress, &t, NULL, &why)) fail_msg("%s", why.text);
             loss[k] = t.eval_loss;
             free(train);
             free(out);

@@ -115,7 +115,7 @@ static uint32_t bytes(const char *text, json_int_t characters)
 
 /* Logits for the answer from .. to, in bytes of the context, in every window that contains all of it; from = to: no
  * answer. */
-static void say(rf__answers *a, const rf__items *t, uint32_t from, uint32_t to)
+static void add_answer(rf__answers *a, const rf__items *t, uint32_t from, uint32_t to)
 {
     for (size_t i = 0; i < t->n; i++) {
         size_t first = 0, last = 0;
@@ -144,7 +144,7 @@ static void scores_are_those_of_squad(void **state)
         read_question(&g, &t);
         rf__answers a = {.ctx = g.ctx, .K = 2, .rows = t.tokens, .logit = t_floats(2 * (int64_t)t.tokens)};
         t.nothing = true;
-        say(&a, &t, bytes(context, json_integer_value(json_array_get(said, 0))),
+        add_answer(&a, &t, bytes(context, json_integer_value(json_array_get(said, 0))),
             bytes(context, json_integer_value(json_array_get(said, 1))));
         assert_int_equal(rf__task_qa.evaluate(&a, &t, &l, &s, NULL), RF_OK);
         assert_string_equal(s.metric[0].name, "exact_match");
@@ -210,7 +210,7 @@ static void nothing_is_an_answer_where_it_was_learned(void **state)
         read_question(&g, &t);
         t.nothing = nothing;
         rf__answers a = {.ctx = g.ctx, .K = 2, .rows = t.tokens, .logit = t_floats(2 * (int64_t)t.tokens)};
-        say(&a, &t, 0, 0);
+        add_answer(&a, &t, 0, 0);
         const rf__byte_range s = rf__answer_bytes(&a, &t, 0, &score);
         t_near(score, -40, 0);
         assert_int_equal(s.end > s.begin, !nothing);

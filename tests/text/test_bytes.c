@@ -180,7 +180,7 @@ static void special_tokens_stay_or_go(void **state)
 
 #define CLASS "\"tokenizer_class\":\"RoFormerByteTokenizer\""
 
-static void put(const char *folder, const char *text)
+static void put_file(const char *folder, const char *text)
 {
     t_write(folder, "tokenizer_config.json", text, strlen(text));
 }
@@ -189,7 +189,7 @@ static void folders(void **state)
 {
     (void)state;
     const char *folder = t_folder();
-    put(folder, "{" CLASS ",\"mask_token\":\"<m>\",\"added_tokens_decoder\":{\"262\":{\"content\":\"xy\"},"
+    put_file(folder, "{" CLASS ",\"mask_token\":\"<m>\",\"added_tokens_decoder\":{\"262\":{\"content\":\"xy\"},"
                 "\"261\":{\"content\":\"<e>\",\"special\":true},\"4\":{\"content\":\"<m>\",\"special\":true}}}");
     static const int32_t id[] = {262, MASK, BYTE + 'z', 261};
     opens_and_saves(folder, &(folder_case){263, "xy<m>z<e>", 9, id, RF_COUNT(id), "xyz", 3});
@@ -214,7 +214,7 @@ static void bad_folders_are_refused(void **state)
         const char *folder = t_folder();
         rf_tokenizer *t = NULL;
         rf_error why = {0};
-        put(folder, bad[i].json);
+        put_file(folder, bad[i].json);
         if (rf_tokenizer_open(ctx, folder, &t, &why) != bad[i].status) fail_msg("case %zu: \"%s\"", i, why.text);
         t_failed(&why, bad[i].status, bad[i].part);
         assert_null(t);

@@ -115,7 +115,7 @@ static void every_scalar_comes_back(void **state)
 #define CLASS "\"tokenizer_class\":\"RoFormerCharacterTokenizer\""
 #define FIVE "\"[PAD]\":0,\"[UNK]\":1,\"[CLS]\":2,\"[SEP]\":3,\"[MASK]\":4"
 
-static void put(const char *folder, const char *name, const char *text)
+static void put_file(const char *folder, const char *name, const char *text)
 {
     t_write(folder, name, text, strlen(text));
 }
@@ -124,10 +124,11 @@ static void folders(void **state)
 {
     (void)state;
     const char *folder = t_folder();
-    put(folder, "tokenizer_config.json",
+    put_file(folder, "tokenizer_config.json",
         "{" CLASS ",\"mask_token\":\"<m>\",\"added_tokens_decoder\":{\"8\":{\"content\":\"xy\"},"
         "\"7\":{\"content\":\"<e>\",\"special\":true},\"4\":{\"content\":\"<m>\",\"special\":true}}}");
-    put(folder, "vocab.json", "{\"z\":6,\"[PAD]\":0,\"[UNK]\":1,\"[CLS]\":2,\"[SEP]\":3,\"<m>\":4,\"<U+0000>\":5}");
+    put_file(folder, "vocab.json",
+             "{\"z\":6,\"[PAD]\":0,\"[UNK]\":1,\"[CLS]\":2,\"[SEP]\":3,\"<m>\":4,\"<U+0000>\":5}");
     static const int32_t id[] = {8, MASK, 6, 5, 7};
     opens_and_saves(folder, &(folder_case){9, "xy<m>z\0<e>", 10, id, RF_COUNT(id), "xyz\0", 4});
 }
@@ -159,8 +160,8 @@ static void bad_folders_are_refused(void **state)
         rf_error why = {0};
         char config[256];
         snprintf(config, sizeof config, "{%s%s}", CLASS, bad[i].more);
-        put(folder, "tokenizer_config.json", config);
-        if (bad[i].vocab) put(folder, "vocab.json", bad[i].vocab);
+        put_file(folder, "tokenizer_config.json", config);
+        if (bad[i].vocab) put_file(folder, "vocab.json", bad[i].vocab);
         if (rf_tokenizer_open(ctx, folder, &t, &why) != RF_EDATA) fail_msg("case %zu: \"%s\"", i, why.text);
         t_failed(&why, RF_EDATA, bad[i].part);
         assert_null(t);

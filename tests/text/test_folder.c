@@ -19,7 +19,7 @@
     ",\"pre_tokenizer\":{\"type\":\"BertPreTokenizer\"},\"added_tokens\":[{\"id\":10,\"content\":\"<x>\"," \
              "\"single_word\":false,\"lstrip\":true,\"rstrip\":true,\"normalized\":false,\"special\":true}]," MODEL "}"
 
-static void put(const char *folder, const char *name, const char *text)
+static void put_file(const char *folder, const char *name, const char *text)
 {
     t_write(folder, name, text, strlen(text));
 }
@@ -42,7 +42,7 @@ static void a_vocabulary_alone(void **state)
     rf_error why = {0};
     assert_int_equal(rf_tokenizer_open(ctx, folder, &t, &why), RF_EIO);
     t_failed(&why, RF_EIO, "vocab.txt");
-    put(folder, "vocab.txt", VOCAB);
+    put_file(folder, "vocab.txt", VOCAB);
     t = opened(folder);
     assert_int_equal(first_id(t, "A"), 5);
     assert_int_equal(first_id(t, "\xC3\xA9"), 9);
@@ -53,8 +53,8 @@ static void settings(void **state)
 {
     (void)state;
     const char *folder = t_folder();
-    put(folder, "vocab.txt", VOCAB);
-    put(folder, "tokenizer_config.json",
+    put_file(folder, "vocab.txt", VOCAB);
+    put_file(folder, "tokenizer_config.json",
         "{\"tokenizer_class\":\"BertTokenizerFast\",\"do_lower_case\":false,\"strip_accents\":false,"
         "\"tokenize_chinese_chars\":false,\"model_max_length\":1000000000000000019884624838656,"
         "\"mask_token\":{\"content\":\"e\",\"lstrip\":false},\"pad_token\":null,\"roformer_rules\":\"python\"}");
@@ -72,14 +72,14 @@ static void special_tokens_map(void **state)
 {
     (void)state;
     const char *folder = t_folder();
-    put(folder, "vocab.txt", VOCAB);
-    put(folder, "tokenizer_config.json", "{\"sep_token\":\"[SEP]\"}");
-    put(folder, "special_tokens_map.json", "{\"sep_token\":\"a\",\"mask_token\":\"e\"}");
+    put_file(folder, "vocab.txt", VOCAB);
+    put_file(folder, "tokenizer_config.json", "{\"sep_token\":\"[SEP]\"}");
+    put_file(folder, "special_tokens_map.json", "{\"sep_token\":\"a\",\"mask_token\":\"e\"}");
     rf_tokenizer *t = opened(folder);
     assert_int_equal(rf_tokenizer_sep(t), 5);
     assert_int_equal(rf_tokenizer_mask(t), 9);
     rf_tokenizer_free(t);
-    put(folder, "tokenizer_config.json", "{\"sep_token\":\"[SEP]\",\"added_tokens_decoder\":{}}");
+    put_file(folder, "tokenizer_config.json", "{\"sep_token\":\"[SEP]\",\"added_tokens_decoder\":{}}");
     t = opened(folder);
     assert_int_equal(rf_tokenizer_sep(t), 3);
     assert_int_equal(rf_tokenizer_mask(t), 4);
@@ -109,8 +109,8 @@ static void bad_settings_are_refused(void **state)
     };
     for (size_t i = 0; i < RF_COUNT(bad); i++) {
         const char *folder = t_folder();
-        put(folder, "vocab.txt", VOCAB);
-        put(folder, "tokenizer_config.json", bad[i].json);
+        put_file(folder, "vocab.txt", VOCAB);
+        put_file(folder, "tokenizer_config.json", bad[i].json);
         rf_tokenizer *t = NULL;
         rf_error why = {0};
         assert_int_equal(rf_tokenizer_open(ctx, folder, &t, &why), bad[i].status);
@@ -124,8 +124,8 @@ static void ids_of_added_tokens_beside_vocab_txt(void **state)
 {
     (void)state;
     const char *folder = t_folder();
-    put(folder, "vocab.txt", VOCAB);
-    put(folder, "tokenizer_config.json",
+    put_file(folder, "vocab.txt", VOCAB);
+    put_file(folder, "tokenizer_config.json",
         "{\"added_tokens_decoder\":{\"9\":{\"content\":\"e\"},"
         "\"40\":{\"content\":\"<y>\"},\"30\":{\"content\":\"<x>\"}}}");
     rf_tokenizer *t = opened(folder);
@@ -140,7 +140,7 @@ static void fast_folder(const char *folder, const char *lowercase)
 {
     char text[4096];
     snprintf(text, sizeof text, FAST, lowercase);
-    put(folder, "tokenizer.json", text);
+    put_file(folder, "tokenizer.json", text);
 }
 
 static void a_folder_of_tokenizer_json(void **state)
@@ -148,7 +148,7 @@ static void a_folder_of_tokenizer_json(void **state)
     (void)state;
     const char *folder = t_folder();
     fast_folder(folder, "false");
-    put(folder, "tokenizer_config.json", "{\"tokenizer_class\":\"TokenizersBackend\"}");
+    put_file(folder, "tokenizer_config.json", "{\"tokenizer_class\":\"TokenizersBackend\"}");
     rf_tokenizer *t = opened(folder);
     assert_int_equal(rf_tokenizer_size(t), 11);
     assert_int_equal(first_id(t, "A"), 9);
@@ -163,7 +163,7 @@ static void a_folder_of_tokenizer_json(void **state)
     assert_int_equal(e.end[1], 6);
     rf_encoding_clear(&e);
     rf_tokenizer_free(t);
-    put(folder, "tokenizer_config.json", "{\"do_lower_case\":true}");
+    put_file(folder, "tokenizer_config.json", "{\"do_lower_case\":true}");
     t = opened(folder);
     assert_int_equal(first_id(t, "A"), 5);
     rf_tokenizer_free(t);
@@ -189,7 +189,7 @@ static void other_parts_are_refused_by_name(void **state)
         const char *at = strstr(good, bad[i].from);
         assert_non_null(at);
         snprintf(text, sizeof text, "%.*s%s%s", (int)(at - good), good, bad[i].to, at + strlen(bad[i].from));
-        put(folder, "tokenizer.json", text);
+        put_file(folder, "tokenizer.json", text);
         rf_tokenizer *t = NULL;
         rf_error why = {0};
         if (rf_tokenizer_open(ctx, folder, &t, &why) != bad[i].status) fail_msg("case %zu: \"%s\"", i, why.text);
@@ -217,9 +217,9 @@ static void the_decoder_of_tokenizer_json(void **state)
         assert_non_null(dot);
         dot[1] = '.';
         snprintf(text, sizeof text, "{%s%s", made[i].decoder, file + 1);
-        put(folder, "tokenizer.json", text);
+        put_file(folder, "tokenizer.json", text);
         snprintf(class, sizeof class, "{\"tokenizer_class\":\"%s\"}", made[i].class);
-        put(folder, "tokenizer_config.json", class);
+        put_file(folder, "tokenizer_config.json", class);
         rf_tokenizer *t = opened(folder);
         char *decoded = rf_decode(t, ids, RF_COUNT(ids), 1, 0, NULL);
         assert_string_equal(decoded, made[i].text);
@@ -233,8 +233,8 @@ static void added_tokens_follow_the_vocabulary(void **state)
 {
     (void)state;
     const char *folder = t_folder(), *to = t_folder();
-    put(folder, "vocab.txt", VOCAB);
-    put(folder, "tokenizer_config.json", "{\"mask_token\":\"<m>\",\"added_tokens_decoder\":{"
+    put_file(folder, "vocab.txt", VOCAB);
+    put_file(folder, "tokenizer_config.json", "{\"mask_token\":\"<m>\",\"added_tokens_decoder\":{"
         "\"12\":{\"content\":\"<m>\",\"special\":true},\"11\":{\"content\":\"ab\"}}}");
     rf_tokenizer *t = opened(folder);
     for (int again = 0; again < 2; again++) {
@@ -250,7 +250,7 @@ static void added_tokens_follow_the_vocabulary(void **state)
         t = opened(to);
     }
     rf_tokenizer_free(t);
-    put(folder, "tokenizer_config.json",
+    put_file(folder, "tokenizer_config.json",
         "{\"roformer_rules\":\"python\",\"added_tokens_decoder\":{\"12\":{\"content\":\"<m>\"}}}");
     rf_error why = {0};
     assert_int_equal(rf_tokenizer_open(ctx, folder, &t, &why), RF_EDATA);
@@ -305,7 +305,7 @@ static const char *changed(const char *from, const char *to)
     const char *at = strstr(good, from);
     assert_non_null(at);
     snprintf(text, sizeof text, "%.*s%s%s", (int)(at - good), good, to, at + strlen(from));
-    put(folder, "tokenizer.json", text);
+    put_file(folder, "tokenizer.json", text);
     return folder;
 }
 
@@ -326,14 +326,15 @@ static void what_lines_cannot_keep(void **state)
     rf_tokenizer_free(t);
     static const char *const white[] = {"\"A \":9", "\"A\\u3000\":9", "\"\\t\":9"};
     const char *bare = changed("{\"normalizer\"", "{\"post_processor\":null,\"normalizer\"");
-    put(bare, "tokenizer_config.json", "{\"tokenizer_class\":\"PreTrainedTokenizerFast\"}");
+    put_file(bare, "tokenizer_config.json", "{\"tokenizer_class\":\"PreTrainedTokenizerFast\"}");
     for (size_t i = 0; i <= RF_COUNT(white); i++) {
         char path[300];
         const char *from = i ? changed("\"A\":9", white[i - 1]) : bare;
-        if (i) put(from, "tokenizer_config.json", "{\"tokenizer_class\":\"BertTokenizer\",\"do_lower_case\":false}");
+        if (i)
+            put_file(from, "tokenizer_config.json", "{\"tokenizer_class\":\"BertTokenizer\",\"do_lower_case\":false}");
         t = opened(from);
         to = t_folder();
-        put(to, "vocab.txt", "old");
+        put_file(to, "vocab.txt", "old");
         assert_string_equal(rf_tokenizer_files(t)[1], "tokenizer.json");
         if (rf_tokenizer_save(t, to, &why)) fail_msg("%s", why.text);
         snprintf(path, sizeof path, "%s/vocab.txt", to);
@@ -353,11 +354,11 @@ static void an_older_tokenizer_json_is_set_aside(void **state)
     (void)state;
     const char *from = t_folder(), *to = t_folder();
     char path[512];
-    put(from, "vocab.txt", VOCAB "ab\n");
+    put_file(from, "vocab.txt", VOCAB "ab\n");
     fast_folder(to, "false");
     rf_tokenizer *t = opened(from);
     for (int i = 0; i < 3; i++) {
-        if (i) put(to, "tokenizer.json", i == 1 ? "{}" : "[]");
+        if (i) put_file(to, "tokenizer.json", i == 1 ? "{}" : "[]");
         assert_int_equal(rf_tokenizer_save(t, to, NULL), RF_OK);
         rf_tokenizer *u = opened(to);
         assert_int_equal(rf_tokenizer_size(u), rf_tokenizer_size(t));
@@ -370,7 +371,7 @@ static void an_older_tokenizer_json_is_set_aside(void **state)
     rf__free(ctx, second);
     rf__free(ctx, third);
     /* vocab.txt cannot be written: nothing changes */
-    put(to, "tokenizer.json", "{}");
+    put_file(to, "tokenizer.json", "{}");
     snprintf(path, sizeof path, "%s/vocab.txt", to);
     assert_int_equal(unlink(path), 0);
     assert_int_equal(mkdir(path, 0777), 0);
@@ -387,9 +388,9 @@ static void an_encoding_goes_from_one_tokenizer_to_another(void **state)
 {
     (void)state;
     const char *one = t_folder(), *other = t_folder();
-    put(one, "vocab.txt", VOCAB "ab\n");
-    put(other, "vocab.txt", VOCAB);
-    put(other, "tokenizer_config.json", "{\"added_tokens_decoder\":{\"11\":{\"content\":\"ab\"}}}");
+    put_file(one, "vocab.txt", VOCAB "ab\n");
+    put_file(other, "vocab.txt", VOCAB);
+    put_file(other, "tokenizer_config.json", "{\"added_tokens_decoder\":{\"11\":{\"content\":\"ab\"}}}");
     rf_tokenizer *t = opened(one), *u = opened(other);
     rf_encoding e;
     rf_encoding_init(&e, ctx);
@@ -413,11 +414,11 @@ static void a_tokenizer_says_what_it_is(void **state)
     rf_error why = {0};
     int learns = 0, types = 0;
     assert_null(rf_tokenizer_found(ctx, folder));
-    put(folder, "tokenizer_config.json", "{\"tokenizer_class\":\"BertTokenizer\"}");
+    put_file(folder, "tokenizer_config.json", "{\"tokenizer_class\":\"BertTokenizer\"}");
     assert_null(rf_tokenizer_found(ctx, folder));
-    put(folder, "tokenizer.json", "{}");
+    put_file(folder, "tokenizer.json", "{}");
     assert_string_equal(rf_tokenizer_found(ctx, folder), "tokenizer.json");
-    put(folder, "vocab.txt", VOCAB);
+    put_file(folder, "vocab.txt", VOCAB);
     assert_string_equal(rf_tokenizer_found(ctx, folder), "vocab.txt");
     assert_string_equal(rf_tokenizer_type(0, &learns), "wordpiece");
     assert_true(learns);
@@ -430,7 +431,7 @@ static void a_tokenizer_says_what_it_is(void **state)
     t_failed(&why, RF_EARG, "syllables");
 
     fast_folder(folder, "true");
-    put(folder, "tokenizer_config.json", "{}");
+    put_file(folder, "tokenizer_config.json", "{}");
     t = opened(folder);
     assert_string_equal(rf_tokenizer_transformers(t), "BertTokenizerFast");
     assert_string_equal(rf_tokenizer_files(t)[2], "vocab.txt");
@@ -449,7 +450,7 @@ static void a_tokenizer_says_what_it_is(void **state)
     rf_tokenizer_free(t);
     t = opened(folder);
     assert_int_equal(rf_tokenizer_fingerprint(t, 3), print);
-    put(folder, "tokenizer_config.json", "{\"do_lower_case\":false}");
+    put_file(folder, "tokenizer_config.json", "{\"do_lower_case\":false}");
     rf_tokenizer *u = opened(folder);
     assert_int_not_equal(rf_tokenizer_fingerprint(u, 3), print);
     rf_tokenizer_free(u);
@@ -489,8 +490,8 @@ static void types_of_a_pair(void **state)
     };
     for (size_t i = 0; i < RF_COUNT(row); i++) {
         const char *folder = t_folder(), *copy = t_folder();
-        put(folder, "vocab.txt", VOCAB);
-        put(folder, "tokenizer_config.json", row[i].config);
+        put_file(folder, "vocab.txt", VOCAB);
+        put_file(folder, "tokenizer_config.json", row[i].config);
         assert_int_equal(second_type(folder), row[i].type);
         rf_tokenizer *t = opened(folder);
         assert_int_equal(rf_tokenizer_save(t, copy, NULL), RF_OK);

@@ -33,13 +33,13 @@ static bool same(const rf_encoding *e, const char *ids)
 
 struct golden { const char *path; size_t folders; };
 
-static void told(const rf_encoding *e, const char *name, const char *expected)
+static void check_text(const rf_encoding *e, const char *name, const char *expected)
 {
     char got[1024];
     size_t at = 0;
     for (size_t i = 0; i < e->n && at < sizeof got - 16; i++)
         at += (size_t)snprintf(got + at, sizeof got - at, " %d", (int)e->id[i]);
-    print_error("%s\n  wanted%s\n  got   %s\n", name, expected, got);
+    print_error("%s\n  expected%s\n  got   %s\n", name, expected, got);
 }
 
 static void as_transformers_reads_them(void **state)
@@ -82,7 +82,7 @@ static void as_transformers_reads_them(void **state)
         assert_int_equal(rf_encode(t, a->at, a->size, b ? b->at : NULL, b ? b->size : 0, 0, 0, &e, NULL, &why), RF_OK);
         if (same(&e, line + 1)) continue;
         wrong++;
-        told(&e, name, line + 1);
+        check_text(&e, name, line + 1);
     }
     print_message("           %zu folders\n", folders);
     assert_true(folders > golden->folders);

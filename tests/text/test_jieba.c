@@ -179,7 +179,7 @@ static void tokens_as_the_slow_class(void **state)
 static void words_of_tokens(void **state)
 {
     (void)state;
-    static const struct { const char *text; uint8_t joined[12]; size_t n; } want[] = {
+    static const struct { const char *text; uint8_t joined[12]; size_t n; } expected[] = {
         {"今天天气非常好", {0, 1, 0, 1, 0, 0}, 6},
         {"我今天在大学", {0, 0, 1, 0, 0, 1}, 6},
         {"今[MASK]天", {0, 0, 0}, 3},
@@ -192,13 +192,13 @@ static void words_of_tokens(void **state)
     uint8_t joined[12];
     rf_encoding_init(&e, ctx);
     void *scratch = t->row->scratch(ctx, NULL, false);
-    for (size_t k = 0; k < RF_COUNT(want); k++) {
-        if (rf_encode(t, want[k].text, strlen(want[k].text), NULL, 0, 0, RF_ENCODE_PLAIN, &e, NULL, &why))
+    for (size_t k = 0; k < RF_COUNT(expected); k++) {
+        if (rf_encode(t, expected[k].text, strlen(expected[k].text), NULL, 0, 0, RF_ENCODE_PLAIN, &e, NULL, &why))
             fail_msg("%s", why.text);
-        assert_int_equal(e.n, want[k].n);
+        assert_int_equal(e.n, expected[k].n);
         assert_true(t->row->joined(t, e.id, e.n, joined, scratch));
         for (size_t i = 0; i < e.n; i++)
-            if (joined[i] != want[k].joined[i]) fail_msg("%s: token %zu", want[k].text, i);
+            if (joined[i] != expected[k].joined[i]) fail_msg("%s: token %zu", expected[k].text, i);
     }
     t->row->scratch_free(ctx, scratch);
     rf_encoding_clear(&e);

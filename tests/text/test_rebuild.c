@@ -133,8 +133,8 @@ static void lowercase_comes_first(void **state)
     static const char lower[] = "{\"do_lower_case\": true}", kept[] = "{\"do_lower_case\": false}";
     json_t *x = golden();
     json_object_set_new(x, "normalizer", json_pack("{s:s}", "type", "Lowercase"));
-    const char *want = folder_of(x, FAST, NULL);
-    same(folder_of(golden(), FAST, lower), want);
+    const char *expected = folder_of(x, FAST, NULL);
+    same(folder_of(golden(), FAST, lower), expected);
     json_t *nfc = golden(), *both = golden();
     json_object_set_new(nfc, "normalizer", json_pack("{s:s}", "type", "NFC"));
     json_object_set_new(both, "normalizer", json_pack("{s:s, s:[{s:s}, {s:s}]}", "type", "Sequence", "normalizers",

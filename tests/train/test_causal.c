@@ -21,7 +21,7 @@ static run decoder(int threads, const char *dropout)
     return r;
 }
 
-static rf_mlm_metrics score(run *r, const char *folder)
+static rf_mlm_metrics score_run(run *r, const char *folder)
 {
     const char *text = r->corpus;
     rf_train_options o = tiny_options(folder, &text, NULL);
@@ -43,7 +43,7 @@ static void it_learns(void **state)
     r.o.gradient_accumulation_steps = 1;
     r.o.tokens_per_batch = 512;
     must(&r, RF_OK);
-    const rf_mlm_metrics s = score(&r, r.out);
+    const rf_mlm_metrics s = score_run(&r, r.out);
     print_message("           loss %.3f, accuracy %.1f %%, %lld labels of %lld tokens\n", s.loss, 100 * s.accuracy,
                   (long long)s.labels, (long long)s.tokens);
     assert_true(s.loss < 0.75 && s.loss > 0.3);

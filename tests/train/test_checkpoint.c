@@ -206,7 +206,7 @@ static void damage_is_seen(void **unused)
 
 typedef struct told { int files, damaged; char text[512]; } told;
 
-static void tell(void *user, const char *file, const char *damage)
+static void on_damage(void *user, const char *file, const char *damage)
 {
     told *t = user;
     const size_t n = strlen(t->text);
@@ -226,13 +226,13 @@ static void all_damage_is_told(void **unused)
     save(&f, 3);
     char *path = tiny_path(f.out, "checkpoint-3"), *vocab = tiny_path(path, "vocab.txt"),
          *config = tiny_path(path, "config.json");
-    assert_int_equal(rf_checksums_verify(f.ctx, path, "COMPLETE", tell, &t, &why), RF_OK);
+    assert_int_equal(rf_checksums_verify(f.ctx, path, "COMPLETE", on_damage, &t, &why), RF_OK);
     assert_int_equal(t.files, 7);                                    /* all but the list */
     assert_int_equal(t.damaged, 0);
     change_byte(config, 2);
     unlink(vocab);
     t = (told){0};
-    rf_checksums_verify(f.ctx, path, "COMPLETE", tell, &t, &why);
+    rf_checksums_verify(f.ctx, path, "COMPLETE", on_damage, &t, &why);
     t_failed(&why, RF_EDATA, "config.json: CRC");
     assert_int_equal(t.files, 7);
     assert_string_equal(t.text, "config.json CRC;vocab.txt missing;");

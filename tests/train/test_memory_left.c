@@ -6,7 +6,7 @@
 #include "train/memory.h"
 #include "whole_run.h"
 
-static void put(const char *root, const char *folder, const char *name, const char *text)
+static void put_file(const char *root, const char *folder, const char *name, const char *text)
 {
     char path[4096];
     snprintf(path, sizeof path, "%s%s", root, folder);
@@ -34,28 +34,28 @@ static void nested_limits(void **state)
     (void)state;
     const char *root = t_folder();
     expect(root, 0);                                            /* nothing is known */
-    put(root, "/proc", "meminfo", "MemTotal:       9000000 kB\nMemAvailable:    8000000 kB\n");
+    put_file(root, "/proc", "meminfo", "MemTotal:       9000000 kB\nMemAvailable:    8000000 kB\n");
     expect(root, 8192e6);
-    put(root, "/proc/self", "cgroup", "0::/work.slice/job/step\n");
-    put(root, "/sys/fs/cgroup/work.slice/job/step", "memory.max", "max\n");
-    put(root, "/sys/fs/cgroup/work.slice/job/step", "memory.current", "123456\n");
+    put_file(root, "/proc/self", "cgroup", "0::/work.slice/job/step\n");
+    put_file(root, "/sys/fs/cgroup/work.slice/job/step", "memory.max", "max\n");
+    put_file(root, "/sys/fs/cgroup/work.slice/job/step", "memory.current", "123456\n");
     expect(root, 8192e6);
-    put(root, "/sys/fs/cgroup/work.slice", "memory.max", "4000000000\n");
-    put(root, "/sys/fs/cgroup/work.slice", "memory.current", "1500000000\n");
+    put_file(root, "/sys/fs/cgroup/work.slice", "memory.max", "4000000000\n");
+    put_file(root, "/sys/fs/cgroup/work.slice", "memory.current", "1500000000\n");
     expect(root, 2.5e9);
-    put(root, "/sys/fs/cgroup/work.slice", "memory.stat",
+    put_file(root, "/sys/fs/cgroup/work.slice", "memory.stat",
         "anon 700000000\nfile 800000000\ninactive_file 300000000\nactive_file 200000000\n");
     expect(root, 3e9);                                          /* file pages can be dropped */
-    put(root, "/sys/fs/cgroup/work.slice/job", "memory.max", "400000000\n");
-    put(root, "/sys/fs/cgroup/work.slice/job", "memory.current", "100000000\n");
+    put_file(root, "/sys/fs/cgroup/work.slice/job", "memory.max", "400000000\n");
+    put_file(root, "/sys/fs/cgroup/work.slice/job", "memory.current", "100000000\n");
     expect(root, 3e8);
-    put(root, "/sys/fs/cgroup/work.slice/job/step", "memory.max", "150000000\n");
+    put_file(root, "/sys/fs/cgroup/work.slice/job/step", "memory.max", "150000000\n");
     expect(root, 150e6 - 123456);
-    put(root, "/sys/fs/cgroup/work.slice/job/step", "memory.current", "160000000\n");
+    put_file(root, "/sys/fs/cgroup/work.slice/job/step", "memory.current", "160000000\n");
     expect(root, 1);                                            /* nothing is available, which is not "unknown" */
-    put(root, "/proc/self", "cgroup", "0::/\n");
+    put_file(root, "/proc/self", "cgroup", "0::/\n");
     expect(root, 8192e6);
-    put(root, "/sys/fs/cgroup", "memory.max", "500000000\n");        /* what a container sees as the root */
+    put_file(root, "/sys/fs/cgroup", "memory.max", "500000000\n");        /* what a container sees as the root */
     expect(root, 5e8);
 }
 
@@ -65,19 +65,20 @@ static void version_1(void **state)
 {
     (void)state;
     const char *root = t_folder();
-    put(root, "/proc", "meminfo", "MemAvailable:    8000000 kB\n");
-    put(root, "/proc/self", "cgroup", "9:name=systemd:/x\n4:cpu,memory:/docker/abc\n3:memory_other:/wrong\n0::/\n");
-    put(root, "/sys/fs/cgroup/memory/wrong", "memory.limit_in_bytes", "1\n");
-    put(root, "/sys/fs/cgroup/memory", "memory.limit_in_bytes", "9223372036854771712\n");
+    put_file(root, "/proc", "meminfo", "MemAvailable:    8000000 kB\n");
+    put_file(root, "/proc/self", "cgroup",
+             "9:name=systemd:/x\n4:cpu,memory:/docker/abc\n3:memory_other:/wrong\n0::/\n");
+    put_file(root, "/sys/fs/cgroup/memory/wrong", "memory.limit_in_bytes", "1\n");
+    put_file(root, "/sys/fs/cgroup/memory", "memory.limit_in_bytes", "9223372036854771712\n");
     expect(root, 8192e6);
-    put(root, "/sys/fs/cgroup/memory", "memory.limit_in_bytes", "600000000\n");
-    put(root, "/sys/fs/cgroup/memory", "memory.usage_in_bytes", "250000000\n");
-    put(root, "/sys/fs/cgroup/memory", "memory.stat",
+    put_file(root, "/sys/fs/cgroup/memory", "memory.limit_in_bytes", "600000000\n");
+    put_file(root, "/sys/fs/cgroup/memory", "memory.usage_in_bytes", "250000000\n");
+    put_file(root, "/sys/fs/cgroup/memory", "memory.stat",
         "active_file 1\ntotal_inactive_file 40000000\ntotal_active_file 10000000\n");
     expect(root, 4e8);
-    put(root, "/sys/fs/cgroup/memory/docker/abc", "memory.limit_in_bytes", "90000000\n");
+    put_file(root, "/sys/fs/cgroup/memory/docker/abc", "memory.limit_in_bytes", "90000000\n");
     expect(root, 9e7);
-    put(root, "/sys/fs/cgroup/memory/docker/abc", "memory.limit_in_bytes", "rubbish\n");
+    put_file(root, "/sys/fs/cgroup/memory/docker/abc", "memory.limit_in_bytes", "rubbish\n");
     expect(root, 4e8);
 }
 

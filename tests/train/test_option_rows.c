@@ -51,7 +51,7 @@ static void rows_are_whole(void **state)
     assert_true(n > 90);
 }
 
-static void put(void *o, const rf_option *row, const void *value, size_t size)
+static void put_value(void *o, const rf_option *row, const void *value, size_t size)
 {
     memcpy((char *)o + row->at, value, size);
 }
@@ -69,17 +69,17 @@ static void change(void *o, const rf_option *row)
     const int small = row->pretrain < last ? last : 0;
     switch (row->kind) {
     case RF_OPTION_INT:
-    case RF_OPTION_SEED:    put(o, row, &integer, sizeof integer); break;
-    case RF_OPTION_REAL:    put(o, row, &real, sizeof real); break;
-    case RF_OPTION_BYTES:   put(o, row, &bytes, sizeof bytes); break;
+    case RF_OPTION_SEED:    put_value(o, row, &integer, sizeof integer); break;
+    case RF_OPTION_REAL:    put_value(o, row, &real, sizeof real); break;
+    case RF_OPTION_BYTES:   put_value(o, row, &bytes, sizeof bytes); break;
     case RF_OPTION_FLAG:
-    case RF_OPTION_CHOICE:  put(o, row, &small, sizeof small); break;
+    case RF_OPTION_CHOICE:  put_value(o, row, &small, sizeof small); break;
     case RF_OPTION_TEXT:
     case RF_OPTION_FILE:
-    case RF_OPTION_FOLDER:  put(o, row, &text, sizeof text); break;
-    case RF_OPTION_WEIGHTS: put(o, row, (const double *[]){weights}, sizeof(const double *)); break;
+    case RF_OPTION_FOLDER:  put_value(o, row, &text, sizeof text); break;
+    case RF_OPTION_WEIGHTS: put_value(o, row, (const double *[]){weights}, sizeof(const double *)); break;
     case RF_OPTION_FILES:
-        put(o, row, (const char *const *[]){files}, sizeof(const char *const *));
+        put_value(o, row, (const char *const *[]){files}, sizeof(const char *const *));
         memcpy((char *)o + row->count, &two, sizeof two);
     }
 }

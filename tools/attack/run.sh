@@ -1,6 +1,6 @@
 #!/bin/sh
 # run.sh PROGRAM [table|proxies|watchdog|soak] [WORD...]   attacks `roformer serve` on this machine, and only there: table (attack.py,
-# rows whose name holds a WORD), proxies (proxies.py: behind HAProxy and nginx), watchdog SECONDS, soak SECONDS.
+# rows whose name holds a WORD), proxies (proxies.py: through HAProxy and nginx), watchdog SECONDS, soak SECONDS.
 set -u
 top=$(cd "$(dirname "$0")/../.." && pwd)
 . "$top/tests/cli/lib"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # run.sh BOCHS — the kernels in tiles (src/kernel/gemm/gemm_amx.inc) run by the instructions on Bochs, an emulator of PCs that knows AMX
-# (3.0 and later, configured with --enable-x86-64 --enable-avx --enable-evex --enable-amx --with-nogui), and beside it in plain C: every
+# (3.0 and later, configured with --enable-x86-64 --enable-avx --enable-evex --enable-amx --with-nogui), and next to it in plain C: every
 # hash must be the same. The machine boots from an image that holds nothing else: no BIOS, no system.
 #
 # Bochs 3.0 differs from Intel's manual in three places. Two have to be changed in its source first: in cpu/decoder/fetchdecode_opmap_avx.cc

@@ -1,6 +1,6 @@
 #!/bin/sh
 # deploy.sh [PROGRAM]   the files of deploy/, read by the programs that they are for: systemd (rating at most 2.0), HAProxy, nginx,
-# docker-compose, kubernetes-validate (fetched by pip), logrotate (beside a server that writes its log).
+# docker-compose, kubernetes-validate (fetched by pip), logrotate (with a server that writes its log).
 set -eu
 cd "$(dirname "$0")/../.."
 program=$(cd "$(dirname "${1:-build/release/roformer}")" && pwd)/roformer

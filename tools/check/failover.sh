@@ -1,5 +1,5 @@
 #!/bin/sh
-# failover.sh [PROGRAM]   three replicas behind HAProxy with deploy/haproxy.cfg; under load one is killed, one drained, one reloaded, one
+# failover.sh [PROGRAM]   three replicas of HAProxy with deploy/haproxy.cfg; under load one is killed, one drained, one reloaded, one
 # cut off, and all are replaced: clients that repeat a request once see no failure (failover.py).  Each replica is a host of its own, a
 # network namespace; where these are not allowed (they need root) or HOSTS=no, a port of the loopback interface, and none is cut off.
 set -eu

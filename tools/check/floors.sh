@@ -96,7 +96,7 @@ END {
     exit bad
 }' "${TMPDIR:-/tmp}/floors.$$"
 
-# The programs: "roformer/...", "cli/...", files beside their own, and the header of the server, which is not in the library.
+# The programs: "roformer/...", "cli/...", files next to their own, and the header of the server, which is not in the library.
 bad=0
 for file in $(find src/cli bench experiments -name '*.[ch]' -o -name '*.def' | sort); do
     for name in $(sed -n 's/^ *# *include "\([^"]*\)".*/\1/p' "$file"); do

@@ -1,6 +1,6 @@
 #!/bin/sh
 # python_asan.sh — the tests of the Python package with a library built with AddressSanitizer: what Python reads of the
-# library's memory lies inside of it.  Needs gcc and python3 with NumPy (PYTHON: another one).
+# library's memory is inside of it.  Needs gcc and python3 with NumPy (PYTHON: another one).
 #
 #     tools/check/python_asan.sh [test_NAME...]
 set -eu

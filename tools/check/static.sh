@@ -32,7 +32,7 @@ done
 same roformer-small-en-sentences similarity
 same roformer-small-en-sentences tokenize --json "Une étoile, deux étoiles."
 
-# Chinese words need the dictionary beside the program, which is found where /proc is.
+# Chinese words need the dictionary next to the program, which is found where /proc is.
 for program in "$native" "$static"; do
     env -i "$program" tokenize -m models/roformer-small-zh --json "今天天气很好。" || fail "$program: no Chinese words"
 done > "$work/words"

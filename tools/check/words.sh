@@ -2,13 +2,15 @@
 # words.sh — words that docs/glossary.md retires are neither in the code nor in the pages, and no two names differ by
 # one underscore (rf_x and rf__x).  Pages, code, all comments and names of files use American spelling, and
 # comments use none of the words below that docs/style.md replaces; paths and text in backquotes are not
-# checked for that.  Data, outputs of benchmarks and golden files are not checked.
+# checked for that.  Tests, CMake, the Makefile and .ci are read as the code is.  Data, outputs of benchmarks and golden files are not checked.
 set -eu
 cd "$(dirname "$0")/../.."
 bad=0
 files=$(find include src docs README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md examples \
     -name '*.[ch]' -o -name '*.inc' -o -name '*.def' -o -name '*.md' | grep -v -e docs/glossary.md -e unicode_tables)
 files="$files $(find models results experiments bench -name '*.md')"                # cards and pages of results
+files="$files Makefile CMakeLists.txt CMakePresets.json $(find cmake .ci .github -type f) \
+    $(find tests -name '*.[ch]' -o -name '*.sh' -o -name '*.py' -o -name '*.md' | grep -v '^tests/golden/[a-z_0-9]*/')"
 
 # WORDS EXCEPTIONS INSTEAD: a line with one of the words that no exception explains
 retired() {
@@ -71,9 +73,15 @@ comments() {
     }' "$@"
 }
 plain='told|held against|beside|behind|floor [0-9]|for who|whoever|go(es)? by|on (its|their) way|lies|anew|with a sentence|of before'
+# Comments of scripts: from "# " to the end of the line.
+hashes() {
+    awk 'match($0, /(^|[ \t])# /) { print FILENAME ":" FNR ":" substr($0, RSTART + RLENGTH) }' "$@"
+}
 # shellcheck disable=SC2046
-found=$(comments $(find include src tests bench experiments examples \( -name '*.[ch]' -o -name '*.inc' -o -name '*.def' \) |
-    grep -v -e unicode_tables -e tests/golden) | grep -iE -e "\<($plain)\>" -e "\<($british)" |
+found=$({ comments $(find include src tests bench experiments examples \( -name '*.[ch]' -o -name '*.inc' -o -name '*.def' \) |
+    grep -v -e unicode_tables -e tests/golden)
+    hashes CMakeLists.txt Makefile $(find cmake .ci .github tests tools -type f | grep -E '\.(sh|py|cmake|in|yml)$|^\.ci/' |
+        grep -v -e '^tests/golden/' -e tools/check/words.sh); } | grep -iE -e "\<($plain)\>" -e "\<($british)" |
     while IFS=: read -r file line text; do
         text=$(printf '%s\n' "$text" | sed -E "s/\*[a-z]+//g; $code")
         printf '%s\n' "$text" | grep -qiE -e "\<($plain)\>" -e "\<($british)" && echo "$file:$line: comment with a word of \$plain in tools/check/words.sh, or a British one: $text"

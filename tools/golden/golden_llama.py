@@ -3,7 +3,7 @@
 transformers computes with them.  Needs torch and transformers 5; the tests need neither.  The formats are those of golden_models.py and
 golden_heads.py, which tests/golden/README.md describes.
 
-    python tools/golden/golden_llama.py [FAMILY...]        # writes tests/golden/FAMILY anew; all of them without names
+    python tools/golden/golden_llama.py [FAMILY...]        # writes tests/golden/FAMILY again; all of them without names
     python tools/golden/golden_llama.py --check FOLDER...  # transformers loads folders that roformer wrote"""
 import json
 import sys
@@ -13,7 +13,7 @@ import transformers
 import golden
 from golden_bert import NAMES, check
 
-# Four heads of queries share two heads of keys; 4 x 16 columns of queries beside 24 of the model.
+# Four heads of queries share two heads of keys; 4 x 16 columns of queries, and 24 of the model.
 SMALL = dict(vocab_size=61, hidden_size=24, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2, head_dim=16,
              intermediate_size=40, max_position_embeddings=64, pad_token_id=1, bos_token_id=2, eos_token_id=3)
 LABELS = dict(id2label=NAMES, label2id={v: k for k, v in NAMES.items()}, problem_type="single_label_classification")

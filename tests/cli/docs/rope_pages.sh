@@ -13,7 +13,7 @@ alike() {
         END { exit bad || FNR != lines }' "$1" "$2"
 }
 
-# The commands of the page, each into this folder: the script, with all numbers in it, is the one beside the plot.
+# The commands of the page, each into this folder: the script, with all numbers in it, is the one next to the plot.
 sed -n '/^```sh$/,/^```$/s/^roformer \(.*\) -o docs\/rope\/\([a-z]*\)\.svg$/\2 \1/p' "$docs/rope.md" > commands
 [ "$(wc -l < commands)" -ge 3 ] || fail "the page draws nothing: $(cat commands)"
 while read -r name arguments; do

@@ -29,7 +29,7 @@ grep -F -f held work/text/wiki.txt && fail "an article that is held out is train
 expect 75 'stage 1 of 4' "$recipe" data work 60 --stop_after 1
 ls -d work/model/checkpoint-2 > /dev/null || fail "not resumed: $(ls work/model)"
 
-# By the character: what is hidden is known to n-grams that counted the text itself, and every guesser has a row.
+# By the character: what is hidden is known to n-grams that counted the text itself, and every predictor has a row.
 if [ -x "$bin/experiments/characters" ]; then
     awk 'BEGIN { n = split("天 地 玄 黄 宇 宙 洪 荒 日 月 盈 昃 辰 宿 列 张 寒 来 暑 往 秋 收 冬 藏", w)
         for (i = 1; i <= 20; i++) { for (k = 0; k < n; k++) printf "%s", w[1 + (i + k) % n]; print "" } }' > few.txt

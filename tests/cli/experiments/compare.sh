@@ -34,7 +34,7 @@ begin() { exec python3 "$compare" --roformer ./ours --python ./theirs forward --
 run() { (begin "$@"); }
 rows() { grep -c '"round"' rows.jsonl; }
 
-# Eight turns: ours and the peer's of two shapes, then again, the peer first.  Stopped in our fourth.
+# Eight measurements: ours and the peer's of two shapes, then again, the peer first.  Stopped in our fourth.
 echo 4 > stop_at
 begin > first 2> words &
 pid=$!
@@ -82,7 +82,7 @@ run > fourth 2> words || fail "an error of a peer ends the run"
 run > fifth 2> words
 [ "$(grep -c 'round ./2  openvino f32 .*no memory' fifth)" -eq 4 ] || fail "an error is kept for good: $(cat fifth)"
 
-# --hold works while turns do, and ends.
+# --hold works while measurements do, and ends.
 cat > hold << 'EOF'
 #!/bin/sh
 echo ready

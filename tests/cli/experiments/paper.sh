@@ -84,7 +84,7 @@ EOC
 expect 0 '== chinese/roformer_1024-1' run scm chinese
 for row in roformer_512 roformer_1024; do updates chinese/$row-1; done
 grep -q '"choices":\[.*"label":1}' chinese/train.jsonl || fail "triplets: $(head -n 1 chinese/train.jsonl)"
-grep -q '^beside [0-9.]* % of who reads nothing' results-scm/table.txt || fail "the guess: $(cat results-scm/table.txt)"
+grep -q '^beside [0-9.]* % of who reads nothing' results-scm/table.txt || fail "the prediction: $(cat results-scm/table.txt)"
 grep -qE '^roformer_512 +1 +[0-9]' results-scm/table.txt || fail "table of scm: $(cat results-scm/table.txt)"
 
 # Table 5 with published models: TensorFlow's files of BERT, WoBERT and RoFormer as their authors name them, a folder of transformers.

@@ -20,7 +20,7 @@ holds out '0 hold, 0 do not, 40 could not be done'
 expect 2 'usage: published HUB' "$published"
 expect 3 'nowhere.json' "$published" hub nowhere.json
 
-# The first three logits behind the prompt, as PyPI's roformer computed them (tests/golden/sim).
+# The first three logits after the prompt, as PyPI's roformer computed them (tests/golden/sim).
 z=$(sed -n '2s/.*"logits":\[\[\([^,]*,[^,]*,[^,]*\),.*/\1/p' hub/junnyu/sim/golden.jsonl)
 words=$("$program" fill-mask -m hub/english --json 'The [MASK] of the king.' | grep -o '"token_str": *"[^"]*"' | sed 's/.*: *//' | head -n 3 | paste -s -d , -)
 # The vector of a token alone, as transformers computed it (tests/golden/esm).

@@ -5,7 +5,7 @@
 . "$here/family_lib"
 golden=$repository/tests/golden/jina_bert
 
-# The published folders have no prefix.  ("bert." of the header becomes blanks behind its JSON.)
+# The published folders have no prefix.  ("bert." of the header becomes blanks after its JSON.)
 copy masked masked
 python3 - masked/model.safetensors <<'END' || fail "no Python"
 import json, struct, sys

@@ -73,7 +73,7 @@ sed 's/layer.1.output.dense.weight_scale/layer.1.output.dense.weight_scaly/' int
 expect 3 'tensor "roformer.encoder.layer.1.output.dense.weight" is in int8: expected' "$program" convert again x
 [ ! -e x ] || fail "something was written although it was refused"
 
-# What is to be left out is there and can be left out; a slip in a name is told, and nothing is written.
+# What is to be left out is there and can be left out; a slip in a name is reported, and nothing is written.
 expect 2 "--drop roformer.poolr.*: expected a tensor of the source" "$program" convert "$golden/torch/old" x --drop 'roformer.pooler.*' --drop 'roformer.poolr.*'
 expect 2 '--drop roformer.embeddings.*: expected a tensor that is not needed' "$program" convert "$golden/torch/old" x --drop 'roformer.embeddings.*'
 [ ! -e x ] || fail "something was written although it was refused"
@@ -89,7 +89,7 @@ same words/dictionary.words today/dictionary.words
 holds today/tokenizer_config.json '"tokenizer_class": "RoFormerTokenizer"'
 expect 0 'the vocabulary has 67 tokens' "$program" fill-mask -m today --top-k 2 '今天[MASK]'
 
-# In place, too; what was written is what its checksums say.  Another model's tokenizer is not left beside new weights, and a checkpoint is not touched.
+# In place, too; what was written is what its checksums say.  Another model's tokenizer is not left next to new weights, and a checkpoint is not touched.
 expect 0 '' "$program" convert -q today today --dtype f32 --overwrite
 expect 0 '' "$program" verify today
 holds out 'today: intact'

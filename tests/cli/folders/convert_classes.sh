@@ -75,7 +75,7 @@ same below.jsonl new-below.jsonl "vectors of a model below"
 expect 4 'new-below/LICENSE: expected a new file' "$program" convert below new-below
 expect 0 '' "$program" convert -q below new-below --overwrite
 
-# A pooler in int8, which compressed-tensors writes if it is not told to ignore it, and the remedy for what is not wanted.
+# A pooler in int8, which compressed-tensors writes unless it is listed in ignore, and the remedy for what is not supported.
 python3 - << 'P'
 import json, struct
 data = open("int8-plain/model.safetensors", "rb").read()

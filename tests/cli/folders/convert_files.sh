@@ -7,7 +7,7 @@ golden=$repository/tests/golden
 [ ! -s err ] || fail "words: $(cat err)"
 [ "$(grep copied out | sort | tr '\n' ' ')" = 'special_tokens_map.json  copied tokenizer_config.json  copied vocab.txt  copied ' ] || fail "a model alone: $(grep copied out)"
 
-# Files that nobody here knows are copied byte for byte: beside the weights, in folders, behind links.
+# Files that nobody here knows are copied byte for byte: next to the weights, in folders, through links.
 mkdir -p model/2_Dense/deep model/assets model/onnx model/checkpoint-5 model/.git model/runs
 printf 'GPL\n' > model/LICENSE
 printf 'a card\n' > model/README.md
@@ -25,7 +25,7 @@ for file in LICENSE README.md 'modeling own.py' 2_Dense/deep/rust_model.ot 2_Den
     holds out "$file  copied"
 done
 [ -f new/linked.txt ] && [ ! -L new/linked.txt ] || fail "a link was copied as a link"
-# What stays behind is named with the reason.
+# What is left out is named with the reason.
 for file in 'tf_model.h5  not copied: the weights in another format' 'pytorch_model.bin  not copied: the weights in another format' 'onnx  not copied: the weights' \
     'checkpoint-5  not copied: belongs to a training run' '.git  not copied: ' 'metrics.jsonl  not copied: belongs to a training run' 'training_args.bin  not copied' 'runs  not copied'; do
     holds out "$file"
@@ -33,7 +33,7 @@ for file in 'tf_model.h5  not copied: the weights in another format' 'pytorch_mo
 done
 [ "$(grep -c copied out)" -eq 20 ] || fail "$(grep copied out)"
 
-# Nobody's file is overwritten, unless told to; nothing is written before that is known.
+# Nobody's file is overwritten, unless the user says so; nothing is written before that is known.
 mkdir target && printf 'mine\n' > target/LICENSE
 expect 4 'target/LICENSE: expected a new file' "$program" convert model target
 [ "$(ls target)" = LICENSE ] && holds target/LICENSE mine
@@ -67,7 +67,7 @@ expect 0 '' "$program" convert -q model extended --extend-vocab words
 for file in vocab.bpe added_tokens.json; do holds out "$file  not copied: belongs to the vocabulary that is replaced"; done
 same words/vocab.txt extended/vocab.txt
 
-# Keys that mean nothing here are kept; those that convert writes anew are not kept beside their new form.
+# Keys that mean nothing here are kept; those that convert writes again are not kept next to their new form.
 sed 's/^{/{"auto_map": {"AutoConfig": "modeling.Own"}, "license": "GPL", "dtype": "float32", "max_length": 30, "bos_token_id": 7, "position_biased_input": null,/' \
     model/config.json > config.json && mv config.json model/config.json
 expect 0 '' "$program" convert -q model keys --dtype bf16

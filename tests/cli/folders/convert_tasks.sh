@@ -61,7 +61,7 @@ P
     [ -s model.said ] || fail "$task: no answers"
     cd ..
 done
-# What transformers states of an ordinal model: outputs by their names, labels beside them.
+# What transformers states of an ordinal model: outputs by their names, labels next to them.
 holds ordinal/converted/config.json '"id2label": {"0": "> 1", "1": "> 2", "2": "> 3", "3": "> 4"}'
 holds ordinal/converted/config.json '"task_labels": ["1", "2", "3", "4", "5"]'
 done_testing

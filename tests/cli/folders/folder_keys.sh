@@ -67,7 +67,7 @@ sed 's/"path": ""/"path": "0_Transformer"/' m/modules.json > below/modules.json
 printf '{"tokenizer_args": {"model_max_length": 6}}' > below/0_Transformer/sentence_bert_config.json
 "$program" embed -q -m below -f f32 text > b && "$program" embed -q -m m --max_length 6 -f f32 text > a && same a b "tokenizer_args of a folder below"
 
-# An adapter beside the weights, or without them.
+# An adapter next to the weights, or without them.
 rm -rf m lora && cp -r plain m && echo '{"peft_type": "LORA"}' > m/adapter_config.json && mkdir lora && cp m/adapter_config.json lora
 for command in 'embed -m m -o v.npy text' 'fill-mask -m m [MASK]' 'convert m other' 'info -m m' 'info -m lora' 'fill-mask -m lora [MASK]'; do
     # shellcheck disable=SC2086

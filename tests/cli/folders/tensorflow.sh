@@ -118,7 +118,7 @@ grep -qE '^weights +none$' out || fail "info without weights: $(tail -1 out)"
 mv other/model.fp16.safetensors other/model.safetensors
 expect 0 '' "$program" info other
 mv other/config.json . && expect 4 'other/config.json: cannot open' "$program" info other
-# bert_config.json beside weights of transformers is BERT's; beside those of Keras' layers, the file is named.
+# bert_config.json next to weights of transformers is BERT's; next to those of Keras' layers, the file is named.
 mkdir old && cp "$golden/bert/masked/model.safetensors" old && cp "$golden/tensorflow/bert/bert_config.json" old
 expect 0 'old-now: written' "$program" convert old old-now
 same "$golden/bert/masked/model.safetensors" old-now/model.safetensors "weights beside bert_config.json"

@@ -7,7 +7,7 @@ sentences 400 > text.txt
 config() { small_json base/vocab.txt 2 32 "\"max_position_embeddings\": 64, \"attention_type\": \"linear\"${1:+, $1}"; }
 shape="--text text.txt --config small.json --tokens_per_batch 512 --max_length 64 --eval_documents 20"
 
-# Killed twice in the middle of a draw, whatever was on its way to the disk: the bits of a run that nobody killed.
+# Killed twice in the middle of a draw, whatever was being written: the bits of a run that nobody killed.
 config '"feature_seed": 5, "num_random_features": 16, "feature_redraw_interval": 4'
 long="--max_steps 200 --save_steps 3 --eval_steps 100 --logging_steps 1 --learning_rate 2e-3"
 # shellcheck disable=SC2086

@@ -20,7 +20,7 @@ cp out again
 expect 0 '' "$program" --threads 1 position-report -m model --text long.txt --max_length 64 --stretches 2 --json
 same again out "other threads, other numbers"
 
-# Rotation adds nothing to words; learned positions have a subspace of their own beside random ones.
+# Rotation adds nothing to words; learned positions have a subspace of their own; random ones for comparison.
 grep -q '"subspaces": *null' again || fail "rotary has subspaces: $(grep -o '"subspaces.\{40\}' again)"
 sed 's/"vocab_size"/"position_embedding_type": "sinusoidal", "vocab_size"/' model/config.json > fixed.json && cp -r model fixed && mv fixed.json fixed/config.json
 expect 0 '' "$program" position-report -m fixed --text long.txt --max_length 16 --stretches 1 --pieces 1

@@ -193,7 +193,7 @@ def a_model_file_that_is_truncated_while_it_is_served():
     s = Server(program, "-m", "shrinking")
     before = embed(s)
     os.truncate("shrinking/model.safetensors", 0)
-    with s.connect() as c:                                # the answer of before, or the end with a message
+    with s.connect() as c:                                # the earlier answer, or the end with a message
         c.send(request("POST", "/embed", {"inputs": TEXT}))
         a = c.read()
     if a is not None:
@@ -422,10 +422,10 @@ def s21_a_vector_does_not_depend_on_its_neighbors():
     for dtype in ("f32", "bf16", "int8"):
         with Server(program, "-m", "model", "--dtype", dtype) as s:
             alone = [embed(s, t)[1:-1] for t in texts]
-            for turn in range(len(texts)):
-                order = texts[turn:] + texts[:turn]
+            for shift in range(len(texts)):
+                order = texts[shift:] + texts[:shift]
                 both = together([lambda o=order: embed(s, o) for _ in range(3)])
-                whole = b"[" + b",".join(alone[turn:] + alone[:turn]) + b"]"
+                whole = b"[" + b",".join(alone[shift:] + alone[:shift]) + b"]"
                 expect(all(b == whole for b in both), dtype, "another vector in a batch")
 
 

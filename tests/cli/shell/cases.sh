@@ -64,7 +64,7 @@ vectors_close right vectors
 expect 0 '' "$program" info -m model --json
 holds out '"truncate_dim": 8'
 
-# What is kept beside a model about its texts goes with it.
+# What is kept next to a model about its texts goes with it.
 begin convert-loses-generation
 printf 'the dog barks\n' > text
 for model in model old; do
@@ -179,7 +179,7 @@ case_of conll-comments
 case_of repetition-penalty
 [ "$(sed -E 's/.*"ids": (\[[^]]*\]).*/\1/' got)" = "$(cat hf.txt)" ] || fail "$name: $(cat got)"
 
-# A quote in a .tsv is a letter; the header of a .csv behind a byte order mark is read; four answers below a header.
+# A quote in a .tsv is a letter; the header of a .csv after a byte order mark is read; four answers below a header.
 case_of tsv-quotes
 [ "$(sed -n '6p' got)" = 5 ] && [ "$(grep -c '^loss  ' got)" -eq 2 ] && [ "$(wc -l < got)" -eq 7 ] || fail "$name: $(cat got)"
 

@@ -21,7 +21,7 @@ wait
 "$program" tokenize -m model --json the <&- > got 2> err || fail "tokenize TEXT with standard input closed: $(cat err)"
 "$program" tokenize -m model --json the 2>&- > got || fail "tokenize with standard error closed"
 
-# Lines that end with CR alone would be one line, and one answer: refused, not guessed; an end of CR, or one inside a line, is none.
+# Lines that end with CR alone would be one line, and one answer: refused; an end of CR, or one inside a line, is none.
 printf 'the city\rthe river\r' > mac
 input=mac expect 3 "standard input: line ends: expected LF or CRLF, got CR alone" "$program" embed -m model
 [ ! -s out ] || fail "vectors of a file of one line"
@@ -98,7 +98,7 @@ read -r answer <&4 || fail "no answer to the second line"
 exec 3>&- 4<&-
 wait
 
-# A text that ends inside a document, or is damaged later: what was read has its scores, and the failure is told.
+# A text that ends inside a document, or is damaged later: what was read has its scores, and the failure is reported.
 for k in 1 2 3 4 5 6; do
     printf '<doc id="%d">\nTitle\n\nthe city is by the river and the house.\n</doc>\n' $k
 done > whole.wiki

@@ -32,7 +32,7 @@ done
 "$program" embed -m model lines >&- 2> err
 [ $? -eq 4 ] || fail "embed with closed standard output: $(cat err)"
 
-# Told before anything is computed (the input would never end).
+# Reported before anything is computed (the input would never end).
 mkdir folder
 for place in folder nowhere/vectors.npy lines/vectors.npy; do
     timeout 20 sh -c 'yes | "$0" embed -m model -o "$1"' "$program" $place > out 2> err

@@ -20,7 +20,7 @@ try() {
     [ $code -eq "$2" ] || fail "$1 gives $code, expected $2: $(cat err)"
     [ ! -s err ] || fail "$1: $(cat err)"
 }
-# A script's background job ignores INT, unless it is told otherwise.
+# A script's background job ignores INT, unless it asks for it.
 if env --default-signal=INT true 2> /dev/null; then try INT 130 f32 'env --default-signal=INT'; fi
 try TERM 143 jsonl ''
 [ "$(tail -c 2 out)" = ']' ] || fail "the last line is not whole: $(tail -c 20 out)"

@@ -30,7 +30,7 @@ expect 0 'translations were cut' "$program" translate -m de --beam 1 --max-new-t
 # shellcheck disable=SC2086
 expect 3 'subword_sampling: encode: sampling: expected a tokenizer with several segmentations' "$program" train-translation $shape --model bpe -o x --max_steps 4 --subword_sampling 0.1
 
-# Every command, with the settings that are written beside the file.
+# Every command, with the settings that are written next to the file.
 sentences 400 > text.txt
 cat > tiny.json << EOC
 {"model_type": "roformer", "vocab_size": 240, "hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}

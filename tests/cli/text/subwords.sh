@@ -10,7 +10,7 @@
 if grep -q 'made without it: install it (Debian: libsentencepiece-dev)' err; then
     [ ! -e base ] || fail "a folder was made although nothing could be learned"
     echo "SKIP: a build without SentencePiece"
-    # SentencePiece's files of other classes: what is there is named, with what helps; nothing is guessed.
+    # SentencePiece's files of other classes: what is there is named, with what helps; nothing is assumed.
 mkdir pieces && cp "$repository/tests/golden/subwords/unigram.model" pieces/spiece.model
 for class in T5:t5 Albert:albert XLNet:xlnet; do
     echo "{\"model_type\": \"${class#*:}\"}" > pieces/config.json

@@ -48,7 +48,7 @@ cp -r whole ends && echo "{\"eos_token_id\": $(ids free.json | sed -n 4p)}" > en
 "$program" generate -q -m ends --json -n 40 --min_new_tokens 33 'the old river' > least.json || fail "min_new_tokens"
 [ "$(ids least.json | wc -l)" -ge 33 ] || fail "shorter than its minimum: $(cat least.json)"
 
-# What lines are worth: the sum of their tokens' log-probabilities, also behind a context.
+# What lines are worth: the sum of their tokens' log-probabilities, also after a context.
 expect 0 '' "$program" score -m whole --json 'the old river'
 holds out '"tokens": 3'
 expect 0 '' "$program" score -m whole 'the old river'
@@ -144,7 +144,7 @@ expect 4 'nowhere' "$program" generate -m whole --prompt_file nowhere
 printf 'fine\n\377\n' > bad
 input=bad expect 3 'standard input:2: ' "$program" generate -m whole -n 2
 
-# A prompt that comes again gets another sample; the first is the one it has alone, whatever stands beside it.
+# A prompt that comes again gets another sample; the first is the one it has alone, whatever else is in the batch.
 expect 0 '' "$program" generate -m whole -n 30 --temperature 5 --seed 3 'the old river'
 cp out alone
 expect 0 '' "$program" generate -m whole -n 30 --temperature 5 --seed 3 'the red house' 'the old river' 'the cat' \
@@ -152,10 +152,10 @@ expect 0 '' "$program" generate -m whole -n 30 --temperature 5 --seed 3 'the red
 sed -n 2p out > second && same alone second 'beside others'
 [ "$(sed -n '2p;4p;5p' out | sort -u | wc -l)" -eq 3 ] || fail "equal prompts, equal samples: $(cat out)"
 cp out five
-sed -n '1p;2p;4p' five > wanted3
+sed -n '1p;2p;4p' five > expected3
 printf '%s\n' 'the red house' 'the old river' 'the old river' > lines
 input=lines expect 0 '' "$program" generate -m whole -n 30 --temperature 5 --seed 3
-same wanted3 out 'lines are drawn as arguments are'
+same expected3 out 'lines are drawn as arguments are'
 
 # A prompt that ends in a blank has one, not two, and is continued alike.
 expect 0 '' "$program" generate -m whole -n 12 'the old'

@@ -71,7 +71,7 @@ expect 0 '' "$program" predict -m model --input dev.tsv --format glue
 # evaluate has no file to train on: the option would name text of another kind.
 expect 2 'train_file is not an option of roformer evaluate: .*--dev FILE' "$program" evaluate -m model --train_file train.tsv
 expect 2 'train is not an option of roformer evaluate: .*--dev FILE' "$program" evaluate -m model --train train.tsv
-# A page beside the run, where the user named none; the user's own stays.
+# A page next to the run, where the user named none; the user's own stays.
 expect 0 'model/report.html written' "$program" report model
 holds model/report.html '<!DOCTYPE html>'
 expect 0 'model/report.html written' "$program" report model
@@ -104,7 +104,7 @@ holds log 'saved checkpoint-3; continue with'
 expect 75 'saved checkpoint-4;' "$program" finetune --resume latest -o evaluated --dev dev.tsv --stop_after 1
 [ "$(sed -n 4p evaluated/metrics.jsonl | grep -c '"step":3.*eval_loss')" -eq 1 ] || fail "the evaluation is not made up for: $(cat evaluated/metrics.jsonl)"
 
-# Other examples to evaluate on, in the same file: said, and the best is looked for anew.
+# Other examples to evaluate on, in the same file: reported, and the best is determined again.
 cp dev.tsv edited.tsv
 # shellcheck disable=SC2086
 expect 75 'saved checkpoint-8;' "$program" finetune $run --dev edited.tsv --eval_strategy steps --eval_steps 4 --save_strategy steps --save_steps 4 -o edited --stop_after 8
@@ -322,10 +322,10 @@ rates="--train train.tsv --dev dev.tsv -m pre --max_length 32 --max_steps 24 --w
     expect 3 'dev.tsv: expected at least one example for each of 61 folds, got 60' "$program" finetune --train dev.tsv -m pre --k_fold 61 -o nothing
 }
 
-# Refused with a sentence.
+# Refused with a message.
 expect 2 'expected --train' "$program" finetune -o nothing
 expect 2 'expected -o DIR' "$program" finetune --train train.tsv -m pre
-expect 2 'task: expected one of cls' "$program" finetune --task guess --train train.tsv -m pre -o nothing
+expect 2 'task: expected one of cls' "$program" finetune --task no-such --train train.tsv -m pre -o nothing
 expect 3 "expected a column 'text'" "$program" finetune --train text.txt -m pre -o nothing
 printf 'text\tlabel\nthe day\tpos\nthe \377\tneg\n' > bad.tsv
 expect 3 'bad.tsv:3: byte 5 of the line .0xFF. is not UTF-8' "$program" finetune --train bad.tsv -m pre -o nothing

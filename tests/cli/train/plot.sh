@@ -68,7 +68,7 @@ if command -v gnuplot > /dev/null; then
     expect 2 'unknown metric acuracy; did you mean accuracy' "$program" plot tuned --metric acuracy -o none.svg
     expect 4 'cannot create' "$program" plot run-a -o none/loss.svg
 
-    # Names are files' names, whatever is in them; the script draws beside itself again.
+    # Names are files' names, whatever is in them; the script draws into its own folder again.
     mkdir "it's a | folder"
     for name in "it's a | folder/it's.svg" "it's.svg" '|touch drawn; #.svg' '~.svg' '$HOME.svg'; do
         expect 0 'drawn' "$program" plot run-a -o "$name"

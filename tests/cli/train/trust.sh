@@ -53,7 +53,7 @@ expect 75 'saved' "$program" pretrain --resume short --stop_after 1 --max_time 0
 
 # ---- the folder (T8, T12, T14)
 
-# Taken away while the run goes on: the next save makes it anew, and it resumes.
+# Taken away while the run goes on: the next save makes it again, and it resumes.
 # shellcheck disable=SC2086
 "$program" pretrain $endless --save_steps 5 -o moved 2> log &
 pid=$!
@@ -79,7 +79,7 @@ code=$?
 holds log 'cut/tokens.cache: file was truncated while in use'
 expect 75 'saved' "$program" pretrain --resume cut --stop_after 1
 
-# Two fine-tunings in one folder: the second is told who holds it.
+# Two fine-tunings in one folder: the second gets the process that holds it.
 awk 'BEGIN { print "text\tlabel"; for (i = 0; i < 200; i++) print "the king sees the " (i % 2 ? "cat" : "dog") "\t" (i % 2 ? "a" : "b") }' > train.tsv
 more='--max_steps 2' pretrain pre 0 'saved'
 tune="--train train.tsv -m pre --threads 1"

@@ -90,7 +90,7 @@ input=bad expect 3 'standard input:3: byte 8 \(0xc3\) is not UTF-8' "$program" e
 [ "$(wc -c < out)" -eq $((2 * width * 4)) ] || fail "vectors before the bad line are lost"
 expect 3 'bad:3: byte 8' "$program" embed -q -m model -o never.npy bad
 [ ! -e never.npy ] || fail "a half-written file"
-# A file that is not there is told before anything is written, also to a pipe.
+# A file that is not there is reported before anything is written, also to a pipe.
 expect 4 'nowhere: cannot open' "$program" embed -m model lines nowhere
 [ ! -s out ] || fail "$(wc -c < out) bytes for a file that is not there"
 printf 'a\377b\n' > first

@@ -36,7 +36,7 @@ grep -q spearmanr asked && same asked longer.scores "scores of texts that begin 
 "$program" evaluate -m longer --dev scored.tsv --score_max 5 --json > longer.scores
 cmp -s asked longer.scores && fail "the prompt changes no score"
 
-# A folder of sentence-transformers' own, whose config.json does not know of vectors: beside modules.json or below it.
+# A folder of sentence-transformers' own, whose config.json does not know of vectors: next to modules.json or below it.
 cp -r whole own
 sed -e '/"finetuning_task"/d; /"task_/d; /"sentence_pooling"/d; /"id2label"/d; /"label2id"/d; /"sentence_normalize"/d' \
     -e 's/RoFormerForSentenceEmbedding/RoFormerModel/; s/\("vocab_size": [0-9]*\),*/\1/' whole/config.json > own/config.json
@@ -49,7 +49,7 @@ for folder in own below; do
     same out asked "scores of $folder"
 done
 expect 0 'similarity_threshold has no effect: the examples have scores other than 0 and 1' "$program" evaluate -m own --dev scored.tsv --score_max 5 --similarity_threshold 0.5
-# Where config.json and modules.json differ, both commands go by modules.json.
+# Where config.json and modules.json differ, both commands follow modules.json.
 cp -r whole other; rm other/checksums.json
 sed -e 's/"pooling_mode_cls_token": true/"pooling_mode_cls_token": false/; s/"pooling_mode_mean_tokens": false/"pooling_mode_mean_tokens": true/' \
     whole/1_Pooling/config.json > other/1_Pooling/config.json
@@ -105,7 +105,7 @@ expect 3 'include_prompt: expected true, got false' "$program" finetune -q --tas
 "$program" classify -m whole 'the old city' > out 2>&1 && fail "labels of a model that has none"
 holds out 'got one that embeds texts'
 
-# What a run that is resumed is told and not told.
+# What a run that is resumed is given and not given.
 expect 0 '' "$program" finetune -q $few --task embed --model model $runs --max_steps 4 --eval_strategy steps --eval_steps 2 -o r1
 expect 0 '' "$program" finetune -q --resume latest -o r1 --max_steps 8 --eval_steps 1
 for step in 5 6 7 8; do grep -q "\"step\":$step,.*eval_loss" r1/metrics.jsonl || fail "step $step was not evaluated"; done

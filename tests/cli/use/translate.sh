@@ -80,7 +80,7 @@ expect 0 '' "$program" translate -m model --prefix "four three" "one two three"
 expect 0 '1 of 1 translations were cut' "$program" translate -m model -n 2 "one two three"
 [ "$(cat out)" = four ] || fail "-n 2: $(cat out)"                                 # forced_eos_token_id is the second
 
-# Words and where they come from: the model turns texts round.
+# Words and where they come from: the model reverses texts.
 expect 0 '' "$program" translate -m model --alignment "one two three four" ""
 [ "$(head -1 out)" = "five four three two ||| 3-0 2-1 1-2 0-3" ] && [ "$(tail -1 out)" = " |||" ] || fail "alignment: $(cat out)"
 expect 0 '' "$program" translate -m model --alignment --json "one two three"
