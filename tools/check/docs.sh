@@ -4,7 +4,7 @@
 set -eu
 cd "$(dirname "$0")/../.."
 bad=0
-for page in README.md README.zh.md CONTRIBUTING.md CHANGELOG.md docs/*.md docs/models/*.md examples/README.md results/README.md tests/golden/README.md; do
+for page in README.md README.zh.md CONTRIBUTING.md CHANGELOG.md docs/*.md docs/models/*.md docs/adding/*.md examples/README.md results/README.md tests/golden/README.md; do
     [ -f "$page" ] || continue
     folder=$(dirname "$page")
     for path in $(grep -oE '`(\.\./)?(src|include|tests|tools|bench|examples|cmake|scripts|docs|experiments|results|\.ci)/[^` ]*`' "$page" | tr -d '`' | sort -u); do

@@ -13,7 +13,7 @@ for file in $(find include src tests bench experiments examples \( -name '*.[ch]
         length(line) > 120 { print file ":" FNR ": " length(line) " columns, 120 are the limit"; bad = 1 }
         END { exit bad }' "$file" || bad=1
 done
-for page in *.md docs/*.md docs/models/*.md $(find bench deploy examples experiments models python results -name '*.md' | sort); do
+for page in *.md docs/*.md docs/models/*.md docs/adding/*.md $(find bench deploy examples experiments models python results -name '*.md' | sort); do
     case $page in *.zh.md | docs/commands.md | docs/options.md) continue ;; esac     # the program writes the latter two
     LC_ALL=C awk -v page="$page" '
         /^ *```/ { code = !code }

@@ -6,7 +6,7 @@ cd "$(dirname "$0")/../.."
 bad=0
 needed="README.zh.md docs/encoders-on-cpu.md docs/finetuning.md docs/numerics.md docs/python.md docs/rope.md docs/rope.zh.md \
 docs/serving.md docs/training.md results/README.md results/chinese/README.md results/decay/README.md"
-for page in README*.md docs/*.md docs/models/*.md results/*.md results/*/README.md experiments/*.md; do
+for page in README*.md docs/*.md docs/models/*.md docs/adding/*.md results/*.md results/*/README.md experiments/*.md; do
     text=$(tr '\n' ' ' < "$page" | tr -s ' ')
     named=$(printf '%s' "$text" | grep -oE '`models/[a-z-]+`[ ,(（，]*sha256 `[0-9a-f]+`' || true)
     case " $needed " in

@@ -45,7 +45,7 @@ spelling() {
     done
 }
 # shellcheck disable=SC2046
-pages=$(ls ./*.md docs/*.md docs/models/*.md python/*.md tests/golden/README.md $(find bench examples experiments models results -name '*.md') |
+pages=$(ls ./*.md docs/*.md docs/models/*.md docs/adding/*.md python/*.md tests/golden/README.md $(find bench examples experiments models results -name '*.md') |
     grep -v -e '\.zh\.md$' -e docs/glossary.md)
 # shellcheck disable=SC2046,SC2086
 found=$(spelling $pages $(find include src -name '*.h' -o -name '*.def' | grep -v -e '^src/.*\.h$') || true)
