@@ -79,8 +79,8 @@ static rf_status add_poolings(const char *path, const json_t *root, rf__module_l
     for (size_t i = 0; i < n && !status; i++) {
         const char *name = json_string_value(json_is_array(now) ? json_array_get(now, i) : now);
         if (!name)
-            return rf_fail(why, RF_EDATA, "%.200s: pooling_mode: expected a string or a list of strings, got another "
-                           "value", path);
+            return rf_fail(why, RF_EDATA, "%.200s: pooling_mode: expected a string or a list of strings, got %s", path,
+                           rf__json_shown(json_is_array(now) ? json_array_get(now, i) : now).text);
         status = add_pooling(path, name, m, why);
     }
     if (now && !n) return rf_fail(why, RF_EDATA, "%.200s: pooling_mode: expected a pooling, got none", path);
@@ -275,7 +275,7 @@ static rf_status read_choice(const char *path, const json_t *root, const char *k
     *out = name && !strcmp(name, second);
     if (*out || (name && !strcmp(name, first))) return RF_OK;
     return rf_fail(why, RF_EUNSUPPORTED, "%.200s: %s: expected %s or %s, got %s", path, key, first, second,
-                   name ? rf__printable(name).text : "another value");
+                   name ? rf__printable(name).text : rf__json_shown(v).text);
 }
 
 static rf_status read_splade(const rf_ctx *ctx, const char *folder, const char *below, rf__sparse *out, rf_error *why)
@@ -303,8 +303,8 @@ rf_status rf__sparse_read(const rf_ctx *ctx, const char *folder, int64_t positio
         if (json_array_size(list) > 2)
             status = rf__module_refuse(path, 2, "no module after SpladePooling", third ? third : "another", why);
         if (!status && (!below || strstr(below, "..") || *below == '/'))
-            status = rf_fail(why, RF_EDATA, "%.200s: path of SpladePooling: expected a folder below this one, got "
-                             "another value", path);
+            status = rf_fail(why, RF_EDATA, "%.200s: path of SpladePooling: expected a folder below this one, got %s",
+                             path, rf__json_shown(json_object_get(json_array_get(list, 1), "path")).text);
         if (!status) status = read_splade(ctx, folder, below, out, why);
         if (!status) status = rf__cross_encoder_limit(ctx, folder, &out->max_length, why);
         if (!status && !out->max_length) status = rf__tokenizer_limit(ctx, folder, positions, &out->max_length, why);

@@ -218,7 +218,7 @@ static rf_status read_similarity(const char *path, const json_t *root, rf_senten
     const char *name = json_string_value(value);
     if (!name || !*name || strlen(name) >= sizeof s->similarity)
         return rf_fail(why, RF_EDATA, "%.200s: similarity_fn_name: expected \"cosine\" or another function's name, got "
-                                      "another value; write \"cosine\", or remove it", path);
+                                      "%s; write \"cosine\", or remove it", path, rf__json_shown(value).text);
     snprintf(s->similarity, sizeof s->similarity, "%s", name);
     return RF_OK;
 }
@@ -237,9 +237,10 @@ static rf_status read_prompts(const char *folder, bool vectors, rf_sentence *s, 
     const json_t *cut = json_object_get(root, "truncate_dim");
     s->truncate_dim = json_integer_value(cut);
     if (cut && !json_is_null(cut) && (!json_is_integer(cut) || s->truncate_dim < 1)) {
+        status = rf_fail(why, RF_EDATA, "%.200s: truncate_dim: expected null or a whole number from 1 on, got %s; "
+                         "write the number of dimensions that are kept", path, rf__json_shown(cut).text);
         json_decref(root);
-        return rf_fail(why, RF_EDATA, "%.200s: truncate_dim: expected null or a whole number from 1 on, got another "
-                                      "value; write the number of dimensions that are kept", path);
+        return status;
     }
     const char *usual = json_string_value(json_object_get(root, "default_prompt_name"));
     const size_t n = json_object_size(all);

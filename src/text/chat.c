@@ -36,7 +36,7 @@ rf_status rf__chat_new(const rf_ctx *ctx, const char *name, const json_t *source
     size_t i;
     if (!c) return rf_fail(why, RF_ENOMEM, "%s: out of memory for its chat template", name);
     rf_fail(&c->why, RF_EUNSUPPORTED, "%s: chat_template: expected a string, or a list with a template of the name "
-            "\"default\", got another value", name);
+            "\"default\", got %s", name, rf__json_shown(source).text);
     rf_status status = take(ctx, c, name, DEFAULT, source, why);
     json_array_foreach(source, i, x) {
         const char *own = json_string_value(json_object_get(x, "name"));

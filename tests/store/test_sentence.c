@@ -131,7 +131,7 @@ static void damage_is_named(void **state)
         {RF_FILE_MODULES, "[{\"type\": \"Transformer\", \"path\": \"../up\"}]", RF_EDATA, "a folder below this one"},
         {"p/" RF_FILE_CONFIG, NULL, RF_EIO, "expected the file of a module in " RF_FILE_MODULES},
         {"p/" RF_FILE_CONFIG, "{\"pooling_mode\": 1}", RF_EDATA,
-         "pooling_mode: expected a string or a list of strings, got another value"},
+         "pooling_mode: expected a string or a list of strings, got 1"},
         {"p/" RF_FILE_CONFIG, "{\"pooling_mode\": []}", RF_EDATA, "pooling_mode: expected a pooling, got none"},
         {"p/" RF_FILE_CONFIG,
          "{\"pooling_mode\": [\"cls\", \"cls\", \"cls\", \"cls\", \"cls\", \"cls\", \"cls\", \"cls\"]}",

@@ -102,8 +102,8 @@ static rf_status read_config(const char *file, const json_t *root, rf_config *c,
     if (status) return status;
     const json_t *shared = json_object_get(root, "num_key_value_heads");
     if (shared && !json_is_null(shared) && json_integer_value(shared) != c->num_attention_heads)
-        return rf_fail(why, RF_EUNSUPPORTED, "%s: num_key_value_heads: expected num_attention_heads, %lld, got another "
-                       "value", file, (long long)c->num_attention_heads);
+        return rf_fail(why, RF_EUNSUPPORTED, "%s: num_key_value_heads: expected num_attention_heads, %lld, got %s",
+                       file, (long long)c->num_attention_heads, rf__json_shown(shared).text);
     return rf__usual_head_width(file, root, "head_dim", c, why);
 }
 

@@ -67,7 +67,7 @@ static rf_status read_pooling(const char *file, const json_t *root, const char *
     for (size_t i = 0; i < RF_COUNT(poolings) && name; i++)
         if (!strcmp(name, poolings[i].name)) return c->summary = poolings[i].is, RF_OK;
     return rf_fail(why, RF_EDATA, "%s: %s: expected bos, mean or late, got %s", file, key,
-                   name ? rf__printable(name).text : "another value");
+                   name ? rf__printable(name).text : rf__json_shown(v).text);
 }
 
 static rf_status read_config(const char *file, const json_t *root, rf_config *c, rf_error *why)

@@ -183,7 +183,7 @@ static rf_status read_config(const char *file, const json_t *root, rf_config *c,
     for (size_t i = 0; name && i < RF_COUNT(summaries); i++)
         if (!strcmp(name, summaries[i].name)) return c->summary = summaries[i].is, RF_OK;
     return rf_fail(why, RF_EUNSUPPORTED, "%s: summary_type: expected last, first or mean, got %s", file,
-                   name ? rf__printable(name).text : "another value");
+                   name ? rf__printable(name).text : rf__json_shown(type).text);
 }
 
 static void write_config(const rf_config *c, json_t **more)

@@ -175,7 +175,7 @@ static rf_status read_config(const char *file, const json_t *root, rf_config *c,
     if (status) return status;
     if (pooling && (!named || (strcmp(named, "cls") != 0 && strcmp(named, "mean") != 0)))
         return rf_fail(why, RF_EDATA, "%s: classifier_pooling: expected cls or mean, got %s", file,
-                       named ? rf__printable(named).text : "another value");
+                       named ? rf__printable(named).text : rf__json_shown(pooling).text);
     c->summary = named && !strcmp(named, "mean") ? RF_SUMMARY_MEAN : RF_SUMMARY_FIRST;
     return RF_OK;
 }

@@ -60,7 +60,7 @@ rf_status rf__layer_type(const char *file, const json_t *list, size_t i, bool *f
     *full = type && !strcmp(type, "full_attention");
     if (*full || (type && !strcmp(type, "sliding_attention"))) return RF_OK;
     return rf_fail(why, RF_EUNSUPPORTED, "%s: layer_types[%zu]: expected full_attention or sliding_attention, got %s",
-                   file, i, type ? rf__printable(type).text : "another value");
+                   file, i, type ? rf__printable(type).text : rf__json_shown(json_array_get(list, i)).text);
 }
 
 rf_status rf__llama_read(const char *file, const json_t *root, rf_config *c, rf_error *why)

@@ -114,9 +114,10 @@ static rf_status read_bert(const rf_ctx *ctx, const char *path, json_t **root, r
     *root = rf__json_parse(text, bytes, 0, path, why);
     rf__free(ctx, text);
     if (!*root || json_is_object(*root)) return *root ? RF_OK : why->code;
+    rf_fail(why, RF_EDATA, "%s: expected an object, got %s", path, rf__json_shown(*root).text);
     json_decref(*root);
     *root = NULL;
-    return rf_fail(why, RF_EDATA, "%s: expected an object, got another value", path);
+    return RF_EDATA;
 }
 
 /* Weights that Keras' save_weights wrote; "": there are none. */

@@ -212,7 +212,7 @@ static rf_status read_length(const reader *r, rf__pre_step *s, const json_t *x)
     const json_t *own = json_object_get(x, "length");
     const double length = own ? json_number_value(own) : 5;
     s->match = rf__pre_match_lengths;
-    if (!(length >= 1 && length <= UINT32_MAX)) return unsupported(r, "length", "1 or more", "another value");
+    if (!(length >= 1 && length <= UINT32_MAX)) return unsupported(r, "length", "1 or more", rf__json_shown(own).text);
     s->length = (size_t)length;
     return RF_OK;
 }

@@ -115,8 +115,8 @@ static rf_status read_unigram(rf__piece_model *p, const json_t *model, const cha
     const json_t *unknown = json_object_get(model, "unk_id");
     if (unknown && !json_is_null(unknown) && (unk < 0 || unk >= (int64_t)n))
         return rf_fail(why, RF_EDATA,
-                       "%s: model.unk_id: expected a number from 0 to %zu, the piece for unknown text, got another "
-                       "value", path, n - 1);
+                       "%s: model.unk_id: expected a number from 0 to %zu, the piece for unknown text, got %s", path,
+                       n - 1, rf__json_shown(unknown).text);
     json_array_foreach(list, i, x) {
         const char *name = json_string_value(json_array_get(x, 0));
         if (!name || !json_is_number(json_array_get(x, 1)))

@@ -50,9 +50,8 @@ static rf_status read_rules(source *s)
     while (i < RF_RULES_N && !(rules && !strcmp(rules, rf__rules_name[i]))) i++;
     if (i == RF_RULES_N)
         return rf_fail(f->why, RF_EDATA,
-                       "%s: roformer_rules: expected \"rust\", \"python\", \"bert4keras\" or \"wobert\", got another "
-                       "value",
-                       f->config_path);
+                       "%s: roformer_rules: expected \"rust\", \"python\", \"bert4keras\" or \"wobert\", got %s",
+                       f->config_path, rf__json_shown(x).text);
     s->options.rules = (rf_rules)i;
     if (s->options.rules == RF_RULES_RUST) return RF_OK;
     if (s->options.rules == RF_RULES_BERT4KERAS) s->options.max_word = RF_MAX_WORD_BERT4KERAS;
