@@ -5,7 +5,7 @@
  *                  [--shortest N] [--encoder] [--busy]
  *
  * One sequence of 12 heads of 64, of 1,024 to --longest tokens (65,536), causal or with --encoder in both directions,
- * features rotated (Eq. 19).  It times the operations rf_linear_attention and rf_attention, with q, k and v in the
+ * features rotated (Eq. 19).  It times rf_attend_linear and rf_attend_softmax, with q, k and v in the
  * layout of a projection's output, and counts the operations of rf_linear_attention_flops.  The peak is that of a loop
  * in registers on the same threads, measured immediately before every sample.  The program prints medians over the
  * rounds.  "x" of linear attention is its time per token divided by that at 4,096 tokens; "x" of softmax attention is
@@ -22,8 +22,8 @@
 
 #include "clock.h"
 #include "median.h"
+#include "roformer/kernel/linear_attention.h"
 #include "roformer/kernel/random.h"
-#include "roformer/kernel/tensor.h"
 #include "roformer/kernel/work.h"
 
 enum { HEADS = 12, D = 64, ROUNDS = 101, QUADRATIC = 16384 };
@@ -32,11 +32,11 @@ static const char *const names[PASSES] = {"linear forward", "linear both", "soft
 
 struct work {
     rf_ctx *ctx;
-    rf_graph *graph[PASSES];            /* each keeps its memory from round to round, as a model does */
+    rf_attention_work *of[PASSES];      /* each keeps its memory from round to round, as a model does */
     const char *map;
     int64_t features, T;
     bool causal, projects, busy;
-    float *qkv, *d, *random, *target;
+    float *qkv, *d, *random, *d_out;
     int32_t *row;
     rf_rope *of_features, *of_heads;
 };
@@ -70,14 +70,15 @@ static void prepare(struct work *w)
 {
     const int64_t C = HEADS * D;
     rf_error why = {0};
-    for (int p = 0; p < PASSES; p++) must(rf_graph_new(w->ctx, &w->graph[p], &why), &why);
+    for (int p = 0; p < PASSES; p++) must(rf_attention_work_new(w->ctx, &w->of[p], &why), &why);
     w->qkv = zeroed(w->ctx, w->T * 3 * C * 4);
     w->d = zeroed(w->ctx, w->T * 3 * C * 4);
-    w->target = zeroed(w->ctx, w->T * C * 4);
+    w->d_out = zeroed(w->ctx, w->T * C * 4);
     w->row = zeroed(w->ctx, w->T * 4);
     rf_rng r;
     rf_rng_init(&r, 1, 0);
     for (int64_t i = 0; i < w->T * 3 * C; i++) w->qkv[i] = 2 * rf_rng_uniform(&r) - 1;
+    for (int64_t i = 0; i < w->T * C; i++) w->d_out[i] = 2 * rf_rng_uniform(&r) - 1;
     for (int64_t t = 0; t < w->T; t++) w->row[t] = (int32_t)t;
     must(rf_rope_new(w->ctx, &(rf_rope_spec){w->features, 10000, RF_ROPE_PAIRS}, w->T, &w->of_features, &why), &why);
     must(rf_rope_new(w->ctx, &(rf_rope_spec){D, 10000, RF_ROPE_PAIRS}, w->T, &w->of_heads, &why), &why);
@@ -85,14 +86,14 @@ static void prepare(struct work *w)
 
 static void finish(struct work *w)
 {
-    void *const all[] = {w->qkv, w->d, w->target, w->row};
+    void *const all[] = {w->qkv, w->d, w->d_out, w->row};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) rf_ctx_release(w->ctx, all[i]);
     rf_rope_free(w->of_features);
     rf_rope_free(w->of_heads);
-    for (int p = 0; p < PASSES; p++) rf_graph_free(w->graph[p]);
+    for (int p = 0; p < PASSES; p++) rf_attention_work_free(w->of[p]);
 }
 
-/* Seconds of one operation; BOTH: and of its backward, from a square loss. */
+/* Seconds of one operation; BOTH: and of its backward. */
 static double timed(struct work *w, int pass)
 {
     const int32_t start[2] = {0, (int32_t)w->T};
@@ -100,18 +101,16 @@ static double timed(struct work *w, int pass)
                                            .row = w->row, .rotate_features = 1, .causal = w->causal,
                                            .feature_map = w->map, .features = w->features,
                                            .random = w->projects ? w->random : NULL, .epsilon = -1};
-    const rf_attention_spec softmax = {.heads = HEADS, .B = 1, .start = start, .rope = w->of_heads, .row = w->row,
-                                       .causal = w->causal};
+    const rf_softmax_attention_spec softmax = {.heads = HEADS, .B = 1, .start = start, .rope = w->of_heads,
+                                               .row = w->row, .causal = w->causal};
+    const float *out;
     rf_error why = {0};
-    const bool back = pass == BOTH;
-    rf_graph *g = w->graph[pass];
-    must(rf_graph_reset(g), rf_graph_error(g));
-    rf_graph_record(g, back, 1, 1);
-    rf_tensor *qkv = rf_input(g, w->qkv, back ? w->d : NULL, 2, (int64_t[]){w->T, 3 * HEADS * D});
     const double begin = now(w);
-    rf_tensor *y = pass == SOFTMAX ? rf_attention(g, qkv, &softmax) : rf_linear_attention(g, qkv, &spec);
-    must(rf_graph_error(g)->code, rf_graph_error(g));
-    if (back) must(rf_backward(g, rf_square_loss(g, y, w->target, 1, NULL), &why), &why);
+    must(pass == SOFTMAX ? rf_attend_softmax(w->of[pass], &softmax, w->qkv, w->T, HEADS * D, &out, &why)
+         : pass == BOTH
+             ? rf_attend_linear_back(w->of[pass], &spec, w->qkv, w->T, HEADS * D, w->d_out, w->d, &why)
+             : rf_attend_linear(w->of[pass], &spec, w->qkv, w->T, HEADS * D, &out, &why),
+         &why);
     return now(w) - begin;
 }
 

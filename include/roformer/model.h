@@ -14,7 +14,7 @@
 #include "roformer/context.h"
 #include "roformer/checkpoint.h"
 #include "roformer/inspect/memory_folder.h"
-#include "roformer/kernel/tensor.h"
+#include "roformer/pooling.h"
 #include "roformer/tokenizer.h"
 
 #ifdef __cplusplus

@@ -1,6 +1,6 @@
 /* roformer.h — includes everything that users of the library need. To compute embeddings, fill masks, classify,
  * generate or translate, start with pipeline.h; to train, with train.h and finetune.h. Each header can also be included
- * alone. The headers in roformer/kernel/ declare the kernels, tensors and matrix products. Those in roformer/inspect/
+ * alone. The headers in roformer/kernel/ declare the kernels, attention and matrix products. Those in roformer/inspect/
  * are for special purposes and for tools; inspect.h includes the ones that are not included here. */
 #ifndef ROFORMER_H
 #define ROFORMER_H
@@ -20,10 +20,11 @@
 #include "roformer/kernel/attention.h"
 #include "roformer/kernel/gemm.h"
 #include "roformer/kernel/kernels.h"
+#include "roformer/kernel/linear_attention.h"
 #include "roformer/kernel/rope.h"
-#include "roformer/kernel/tensor.h"
 #include "roformer/model.h"
 #include "roformer/pipeline.h"
+#include "roformer/pooling.h"
 #include "roformer/status.h"
 #include "roformer/tokenizer.h"
 #include "roformer/train.h"

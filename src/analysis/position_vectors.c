@@ -36,10 +36,10 @@ static rf_tensor *vectors(rf_graph *g, rf_positions *kept, const rf_model *m, in
     for (size_t i = 0; i < m->params.n && n < PARAMETERS; i++) {
         const rf_param *p = &m->params.p[i];
         if (p->position && p->stack == 0 && p->layer < 0)
-            weight[n++] = rf_constant(g, m->value[i], p->rank, p->dim);
+            weight[n++] = rf__constant(g, m->value[i], p->rank, p->dim);
     }
     at.weight = at.shared = weight;
-    return m->params.position->embed(g, &at, rf_constant(g, zero, 2, (int64_t[]){T, c->embedding_size}));
+    return m->params.position->embed(g, &at, rf__constant(g, zero, 2, (int64_t[]){T, c->embedding_size}));
 }
 
 rf_status rf_position_vectors(const rf_model *m, int64_t T, float *p, rf_error *why)
@@ -56,7 +56,7 @@ rf_status rf_position_vectors(const rf_model *m, int64_t T, float *p, rf_error *
         return rf_fail(why, RF_EARG, "rf_position_vectors: positions: expected at least 1, got %lld", (long long)T);
     rf_graph *g = NULL;
     rf_positions *kept = NULL;
-    rf_status status = rf_graph_new(m->ctx, &g, why);
+    rf_status status = rf__graph_new(m->ctx, &g, why);
     if (!status) status = rf__positions_new(m->ctx, &m->params.stack[0].config, &kept, why);
     if (!status) {
         const rf_tensor *y = vectors(g, kept, m, T);
@@ -64,6 +64,6 @@ rf_status rf_position_vectors(const rf_model *m, int64_t T, float *p, rf_error *
         else memcpy(p, y->f32, floats * sizeof *p);
     }
     rf__positions_free(kept);
-    rf_graph_free(g);
+    rf__graph_free(g);
     return status;
 }

@@ -64,10 +64,10 @@ rf_status rf_session_open(const rf_model *model, rf_session **out, rf_error *why
     if (!status) {
         for (size_t i = 0; i < model->params.n; i++)
             if (i != model->params.word) s->packed[i] = model->packed[i];
-        status = rf_graph_new(ctx, &s->graph, why);
+        status = rf__graph_new(ctx, &s->graph, why);
     }
     if (!status) {
-        rf_graph_products(s->graph, model->type == RF_F32 ? RF_F32 : RF_BF16);
+        rf__graph_products(s->graph, model->type == RF_F32 ? RF_F32 : RF_BF16);
         status = bind_model(s, why);
     }
     if (status) {
@@ -85,7 +85,7 @@ void rf_session_close(rf_session *s)
     if (!s) return;
     rf__cache_free(s->cache);
     rf__encoder_free(s->encoder);
-    rf_graph_free(s->graph);
+    rf__graph_free(s->graph);
     rf__free(s->model->ctx, (void *)s->packed);
     rf__free(s->model->ctx, s);
 }
@@ -119,9 +119,9 @@ static rf_status begin(rf_session *s, const rf_batch *b, rf_error *why)
 {
     const rf_status status = check(b, why);
     if (status) return status;
-    if (rf_graph_reset(s->graph))
+    if (rf__graph_reset(s->graph))
         return rf_fail(why, RF_ENOMEM, "out of memory: the workspace of %lld tokens", (long long)b->N);
-    rf_graph_record(s->graph, 0, 0, 0);
+    rf__graph_record(s->graph, 0, 0, 0);
     return RF_OK;
 }
 
@@ -134,7 +134,7 @@ static rf_status hidden(rf_session *s, const rf_batch *b, rf_tensor **out, rf_er
 
 static rf_status finish(rf_session *s, const rf_tensor *x, const float **out, rf_error *why)
 {
-    const rf_error *e = rf_graph_error(s->graph);
+    const rf_error *e = rf__graph_error(s->graph);
     if (e->code) return rf_fail(why, e->code, "%s", e->text);
     note_pass(s);
     const int64_t n = x->rank == 2 ? x->dim[0] * x->dim[1] : 0;
@@ -158,7 +158,7 @@ rf_status rf_session_embed(rf_session *s, const rf_batch *batch, rf_pooling how,
     if (!(s && out)) return rf__missing("rf_session_embed", "session, vectors", why);
     const rf_status status = hidden(s, batch, &h, why);
     if (status) return status;
-    rf_tensor *x = rf_pool(s->graph, h, batch->start, batch->B, how);
+    rf_tensor *x = rf__pool(s->graph, h, batch->start, batch->B, how);
     return finish(s, how == RF_POOL_CLS ? rf__encoder_vector(s->graph, s->encoder, x) : x, out, why);
 }
 
@@ -286,11 +286,11 @@ static rf_status add_tokens(rf_session *s, const rf_batch *batch, const int32_t 
 {
     rf_batch b = *batch;
     int32_t *position = NULL;
-    if (rf_graph_reset(s->graph))
+    if (rf__graph_reset(s->graph))
         return rf_fail(why, RF_ENOMEM, "out of memory: the workspace of %lld tokens", (long long)batch->N);
     const rf_status status = next_positions(s, batch, &position, why);
     if (status) return status;
-    rf_graph_record(s->graph, 0, 0, 0);
+    rf__graph_record(s->graph, 0, 0, 0);
     b.position = position;
     if (s->model->config.linear_pooler) {
         const rf_status kinds = kinds_of(s, &b, why);
@@ -328,7 +328,7 @@ rf_status rf__session_read(rf_session *s, rf_type type, const rf_batch *source, 
     if (!status) status = rf__cache_read(cache, type, source->B, source->start, out, why);
     if (status) return status;
     rf__source_forward(s->graph, s->encoder, source, cache);
-    const rf_error *e = rf_graph_error(s->graph);
+    const rf_error *e = rf__graph_error(s->graph);
     rf__cache_end(cache, !e->code);
     if (!e->code) note_pass(s);
     return e->code ? rf_fail(why, e->code, "%s", e->text) : RF_OK;
@@ -336,5 +336,5 @@ rf_status rf__session_read(rf_session *s, rf_type type, const rf_batch *source, 
 
 size_t rf_session_memory(const rf_session *s)
 {
-    return rf_graph_memory(s->graph) + (s->cache ? rf__cache_bytes(s->cache) : 0);
+    return rf__graph_memory(s->graph) + (s->cache ? rf__cache_bytes(s->cache) : 0);
 }

@@ -13,9 +13,9 @@ const rf_op rf__ops[RF_OP_COUNT] = {
 
 /* ---- life ------------------------------------------------------------------------------------------------------- */
 
-rf_status rf_graph_new(const rf_ctx *ctx, rf_graph **out, rf_error *why)
+rf_status rf__graph_new(const rf_ctx *ctx, rf_graph **out, rf_error *why)
 {
-    if (!(ctx && out)) return rf__missing("rf_graph_new", "ctx, out", why);
+    if (!(ctx && out)) return rf__missing("rf__graph_new", "ctx, out", why);
     rf_graph *g = rf__calloc(ctx, 1, sizeof *g);
     if (!g) return rf_fail(why, RF_ENOMEM, "out of memory: a graph of %zu bytes", sizeof *g);
     g->ctx = ctx;
@@ -25,14 +25,14 @@ rf_status rf_graph_new(const rf_ctx *ctx, rf_graph **out, rf_error *why)
     return RF_OK;
 }
 
-void rf_graph_free(rf_graph *g)
+void rf__graph_free(rf_graph *g)
 {
     if (!g) return;
     rf__arena_clear(&g->arena);
     rf__free(g->ctx, g);
 }
 
-rf_status rf_graph_reset(rf_graph *g)
+rf_status rf__graph_reset(rf_graph *g)
 {
     if (!g) return RF_EARG;
     g->last = NULL;
@@ -44,18 +44,18 @@ rf_status rf_graph_reset(rf_graph *g)
     return rf__arena_reset(&g->arena) ? RF_OK : RF_ENOMEM;
 }
 
-void rf_graph_record(rf_graph *g, int record, uint64_t seed, uint64_t step)
+void rf__graph_record(rf_graph *g, int record, uint64_t seed, uint64_t step)
 {
     g->record = g->train = record != 0;
     g->key = rf__make_key(seed, step);
     g->drops = 0;
 }
 
-void rf_graph_products(rf_graph *g, rf_type type) { g->products = type; }
-void rf_graph_smoothing(rf_graph *g, double share) { g->smoothing = fmin(1, fmax(0, share)); }
+void rf__graph_products(rf_graph *g, rf_type type) { g->products = type; }
+void rf__graph_smoothing(rf_graph *g, double share) { g->smoothing = fmin(1, fmax(0, share)); }
 
-const rf_error *rf_graph_error(const rf_graph *g) { return &g->error; }
-size_t rf_graph_memory(const rf_graph *g) { return g->arena.peak; }
+const rf_error *rf__graph_error(const rf_graph *g) { return &g->error; }
+size_t rf__graph_memory(const rf_graph *g) { return g->arena.peak; }
 
 /* ---- failing ---------------------------------------------------------------------------------------------------- */
 
@@ -183,17 +183,17 @@ static rf_tensor *borrow(rf_graph *g, float *value, float *grad, int rank, const
     return &c->t;
 }
 
-rf_tensor *rf_parameter(rf_graph *g, float *value, float *grad, int rank, const int64_t dim[])
+rf_tensor *rf__parameter(rf_graph *g, float *value, float *grad, int rank, const int64_t dim[])
 {
     return borrow(g, value, grad, rank, dim, true);
 }
 
-rf_tensor *rf_input(rf_graph *g, float *value, float *grad, int rank, const int64_t dim[])
+rf_tensor *rf__input(rf_graph *g, float *value, float *grad, int rank, const int64_t dim[])
 {
     return borrow(g, value, grad, rank, dim, true);
 }
 
-rf_tensor *rf_constant(rf_graph *g, const float *value, int rank, const int64_t dim[])
+rf_tensor *rf__constant(rf_graph *g, const float *value, int rank, const int64_t dim[])
 {
     return borrow(g, (float *)(uintptr_t)value, NULL, rank, dim, false);
 }
@@ -222,7 +222,7 @@ void rf__free_last(rf_graph *g, float *buffer, int64_t n)
     g->spare = s;
 }
 
-rf_tensor *rf_spend(rf_tensor *x)
+rf_tensor *rf__spend(rf_tensor *x)
 {
     rf_cell *c = (rf_cell *)(void *)x;
     if (x && !c->borrowed && !c->needed) c->spent = true;
@@ -231,7 +231,7 @@ rf_tensor *rf_spend(rf_tensor *x)
 
 /* ---- marks ------------------------------------------------------------------------------------------------------ */
 
-rf_graph_mark rf_graph_here(rf_graph *g)
+rf_graph_mark rf__graph_here(rf_graph *g)
 {
     const rf_mark m = rf__arena_mark(&g->arena);
     return (rf_graph_mark){m.block, m.used, m.total};
@@ -250,7 +250,7 @@ static rf_tensor *slide(rf_graph *g, rf_mark mark, const rf_tensor *x, size_t by
     return rf__new(g, x->rank, x->dim);
 }
 
-rf_tensor *rf_keep(rf_graph *g, rf_graph_mark mark, rf_tensor *x)
+rf_tensor *rf__keep(rf_graph *g, rf_graph_mark mark, rf_tensor *x)
 {
     RF_NEED(g, x, RF_EARG, "keep: x: expected a tensor, got NULL");
     if (g->record) return x;
@@ -387,9 +387,9 @@ static bool begins_at_vocab_loss(const rf_graph *g, const rf_tensor *loss)
     return n == end || (end->op == RF_OP(add) && first != second);
 }
 
-rf_status rf_backward(rf_graph *g, rf_tensor *loss, rf_error *why)
+rf_status rf__backward(rf_graph *g, rf_tensor *loss, rf_error *why)
 {
-    if (!g) return rf__missing("rf_backward", "graph", why);
+    if (!g) return rf__missing("rf__backward", "graph", why);
     if (g->error.code) ;
     else if (!loss || rf__size(loss) != 1 || !loss->rank)
         rf__stop(g, RF_ESHAPE, "backward: the loss: expected 1 element, got %lld",

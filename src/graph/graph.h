@@ -1,7 +1,7 @@
 /* graph.h — internal: the tape and the functions that operations share.
  *
- *     rf_linear(g, x, w, b, act)          checks shapes, computes immediately, records a node
- *     [node] -> [node] -> [node]          newest first; rf_backward walks it
+ *     rf__linear(g, x, w, b, act)          checks shapes, computes immediately, records a node
+ *     [node] -> [node] -> [node]          newest first; rf__backward walks it
  *       |out, in[], saved                 saved: the operation's own struct, in the arena
  *
  * Adjoints.  Every adjoint buffer has one owner, the tensor whose `grad` points at it.  A backward function may take
@@ -15,7 +15,7 @@
 #include "kernel/acts.h"
 #include "roformer/context.h"
 #include "roformer/kernel/kernels.h"
-#include "roformer/kernel/tensor.h"
+#include "graph/tensor.h"
 
 typedef enum rf_op_id {
 #define RFO(name, equation) RF_OP_##name,
@@ -55,7 +55,7 @@ typedef struct rf_cell {
     rf_node *oldest;                    /* of a parameter: its first use, the last one that adds to its gradient      */
 } rf_cell;
 
-/* Called during rf_backward, in its thread, when these n floats of a gradient are final.  A gradient that a recomputed
+/* Called during rf__backward, in its thread, when these n floats of a gradient are final.  A gradient that a recomputed
  * part shares with others is reported after each of them; the last report counts. */
 typedef void rf_ready(void *user, const float *grad, int64_t n);
 
@@ -165,18 +165,18 @@ void rf__adjoint_copy(rf_graph *g, rf_tensor *x, const float *dx);
 float *rf__adjoint_here(rf_graph *g, rf_tensor *x, float *beta);
 float *rf__adjoint_sum(rf_graph *g, rf_tensor *x);                       /* the same, zeroed instead of beta 0        */
 
-/* The backward pass reads the values of x, or of an output: rf_spend has no effect from now on. */
+/* The backward pass reads the values of x, or of an output: rf__spend has no effect from now on. */
 static inline void rf__needed(rf_tensor *x) { ((rf_cell *)(void *)x)->needed = true; }
 static inline bool rf__spent(const rf_tensor *x) { return x->f32 && ((const rf_cell *)(const void *)x)->spent; }
 
-/* NULL: no callback.  rf_graph_reset keeps it. */
+/* NULL: no callback.  rf__graph_reset keeps it. */
 static inline void rf__graph_ready(rf_graph *g, rf_ready *ready, void *user)
 {
     g->ready = ready;
     g->ready_user = user;
 }
 
-/* NULL: no callback.  rf_graph_reset keeps it. */
+/* NULL: no callback.  rf__graph_reset keeps it. */
 static inline void rf__graph_cancel(rf_graph *g, const rf_cancel *cancel) { g->cancel = cancel; }
 
 /* From the newest node to the oldest, starting with the existing adjoints. */
@@ -233,7 +233,7 @@ void rf__loss_back(rf_graph *g, rf_node *n);
 /* RF_EDATA: this loss does not accept the labels of a list. */
 rf_status rf__list_labels_check(rf_list_loss_kind what, const float label[], int64_t n, rf_error *why);
 
-/* Number of rows of logits that rf_vocab_loss stores at a time, for n labels and V words. */
+/* Number of rows of logits that rf__vocab_loss stores at a time, for n labels and V words. */
 int64_t rf__vocab_loss_rows(int64_t n, int64_t V);
 
 /* linear(linear(x, up, act), down) in one operation without gradients, or NULL if it would not be faster. */

@@ -24,7 +24,7 @@ void rf_attention_pass_close(rf_attention_pass *p)
     if (!p) return;
     void *const all[] = {p->value, p->grad, p->qkv, p->d_qkv, p->weight, p->id, p->start};
     for (size_t i = 0; i < RF_COUNT(all); i++) rf__free(p->ctx, all[i]);
-    rf_graph_free(p->graph);
+    rf__graph_free(p->graph);
     rf__positions_free(p->kept);
     if (p->params.p) rf__params_free(&p->params);
     rf__free(p->ctx, p);
@@ -44,7 +44,7 @@ static rf_status make(rf_attention_pass *p, const rf_config *c, rf_error *why)
     const rf_ctx *ctx = p->ctx;
     rf_status status = rf__params_new(ctx, c, &p->params, why);
     if (!status) status = rf__positions_new(ctx, &p->params.config, &p->kept, why);
-    if (!status) status = rf_graph_new(ctx, &p->graph, why);
+    if (!status) status = rf__graph_new(ctx, &p->graph, why);
     if (status) return status;
     const size_t N = (size_t)p->B * (size_t)p->T, C = (size_t)c->hidden_size;
     p->value = rf__alloc(ctx, p->params.total * sizeof *p->value);
@@ -87,7 +87,7 @@ static bool bind_pass(rf_attention_pass *p, bool back, rf_tensor *shared[], rf_t
         if (!q->position || q->layer > 0) continue;
         const int inner = q->layer == 0;
         if (n[inner] == PARAMETERS) return false;
-        (inner ? layer : shared)[n[inner]++] = rf_parameter(
+        (inner ? layer : shared)[n[inner]++] = rf__parameter(
             p->graph, p->value + q->offset, back ? p->grad + q->offset : NULL, q->rank, q->dim);
     }
     return true;
@@ -99,20 +99,20 @@ static void timed(rf_attention_pass *p, rf_layer_context *at, bool back, double 
     rf_graph *g = p->graph;
     const int64_t N = (int64_t)p->B * p->T, C = p->params.config.hidden_size;
     const rf_position *is = p->params.position;
-    rf_tensor *qkv = back ? rf_input(g, p->qkv, p->d_qkv, 2, (int64_t[]){N, 3 * C})
-                          : rf_constant(g, p->qkv, 2, (int64_t[]){N, 3 * C});
+    rf_tensor *qkv = back ? rf__input(g, p->qkv, p->d_qkv, 2, (int64_t[]){N, 3 * C})
+                          : rf__constant(g, p->qkv, 2, (int64_t[]){N, 3 * C});
     rf_attention_spec spec = {.heads = p->params.config.num_attention_heads, .B = p->B, .start = at->start};
     const double begin = rf__seconds();
     if (is->relate) is->relate(g, at, qkv, &spec);
     const double made = rf__seconds();
-    rf_tensor *y = rf_attention(g, qkv, &spec);
+    rf_tensor *y = rf__attention(g, qkv, &spec);
     const double done = rf__seconds();
     s[0] = made - begin, s[1] = done - made, s[2] = 0;
     if (!back || g->error.code) return;
-    rf_tensor *loss = rf_linear(g, rf_rows(g, y, p->start, 1), rf_constant(g, p->weight, 2, (int64_t[]){1, C}), NULL,
-                                RF_ACT_NONE);
+    rf_tensor *loss = rf__linear(g, rf__rows(g, y, p->start, 1), rf__constant(g, p->weight, 2, (int64_t[]){1, C}), NULL,
+                                 RF_ACT_NONE);
     const double middle = rf__seconds();
-    rf_backward(g, loss, why);
+    rf__backward(g, loss, why);
     s[2] = rf__seconds() - middle;
 }
 
@@ -123,9 +123,9 @@ rf_status rf_attention_pass_run(rf_attention_pass *p, int keep, int back, double
     rf_tensor *shared[PARAMETERS], *layer[PARAMETERS];
     rf_layer_context at;
     rf_error own = {0};
-    if (rf_graph_reset(g)) return rf_fail(why, RF_ENOMEM, "out of memory: a tape");
-    rf_graph_record(g, back != 0, 1, 1);
-    rf_graph_products(g, p->type);
+    if (rf__graph_reset(g)) return rf_fail(why, RF_ENOMEM, "out of memory: a tape");
+    rf__graph_record(g, back != 0, 1, 1);
+    rf__graph_products(g, p->type);
     const rf_batch b = {.N = (int64_t)p->B * p->T, .B = p->B, .id = p->id, .start = p->start};
     const bool bound = rf__positions_bind(g, p->kept, &p->params.config, &b, &at);
     if (bound && !bind_pass(p, back != 0, shared, layer))

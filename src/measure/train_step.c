@@ -19,7 +19,7 @@ struct rf_train_step {
 void rf_train_step_close(rf_train_step *s)
 {
     if (!s) return;
-    rf_graph_free(s->graph);
+    rf__graph_free(s->graph);
     rf__encoder_free(s->encoder);
     rf__optimizer_free(&s->optimizer);
     if (s->params.p) rf__params_free(&s->params);
@@ -35,9 +35,9 @@ static rf_status make(rf_train_step *s, const rf_config *c, const rf_train_optio
     rf__params_init(&s->params, s->optimizer.value, o->seed);
     rf__optimizer_zero_grad(&s->optimizer);
     status = rf__encoder_new(&s->params, s->optimizer.value, s->optimizer.grad, &s->encoder, why);
-    if (!status) status = rf_graph_new(s->ctx, &s->graph, why);
+    if (!status) status = rf__graph_new(s->ctx, &s->graph, why);
     if (status) return status;
-    rf_graph_products(s->graph, o->bf16 ? RF_BF16 : RF_F32);
+    rf__graph_products(s->graph, o->bf16 ? RF_BF16 : RF_F32);
     rf__encoder_recompute(s->encoder, o->gradient_checkpointing != 0);
     s->max_norm = o->max_grad_norm;
     s->seed = o->seed;
@@ -69,12 +69,12 @@ rf_status rf_train_step_gradient(rf_train_step *s, const rf_batch *batch, const 
                            (long long)i, (long long)batch->N, (int)row[i]);
     if (n < 1)
         return rf_fail(why, RF_EARG, "rf_train_step_gradient: labels: expected at least 1, got %lld", (long long)n);
-    rf_graph_reset(s->graph);
-    rf_graph_record(s->graph, 1, s->seed, ++s->batches);
+    rf__graph_reset(s->graph);
+    rf__graph_record(s->graph, 1, s->seed, ++s->batches);
     double sum = 0;
     rf_tensor *h = rf__encoder_forward(s->graph, s->encoder, batch);
     rf_tensor *y = rf__mlm_loss(s->graph, s->encoder, h, row, label, n, scale, &sum, NULL);
-    const rf_status status = rf_backward(s->graph, y, why);
+    const rf_status status = rf__backward(s->graph, y, why);
     if (!status && loss) *loss = sum;
     return status;
 }

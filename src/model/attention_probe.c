@@ -34,7 +34,7 @@ void rf__attention_probabilities(rf_graph *g, const rf__view *view, float *p)
         rf_tensor *x = rf__new(g, 2, (int64_t[]){T, width});
         if (g->error.code) return;
         select_columns(x->f32, view->rotated->f32, T, H, G, D, first);
-        const rf_tensor *y = view->is->attend ? view->is->attend(g, view->at, x, &spec) : rf_attention(g, x, &spec);
+        const rf_tensor *y = view->is->attend ? view->is->attend(g, view->at, x, &spec) : rf__attention(g, x, &spec);
         const int64_t n = rf__min64(D, T - first);
         for (int64_t i = 0; i < T * H && !g->error.code; i++)
             memcpy(p + (i % H * T + i / H) * T + first, y->f32 + i * D, (size_t)n * sizeof *p);
@@ -85,7 +85,7 @@ void rf__source_shares(rf_graph *g, const rf__view *view, float *p)
         if (g->error.code) return;
         ask_for_sources(&spec, x->f32, kv->f32, D, first);
         spec.key_value = x;
-        const rf_tensor *y = rf_attention(g, (rf_tensor *)(uintptr_t)view->rotated, &spec);
+        const rf_tensor *y = rf__attention(g, (rf_tensor *)(uintptr_t)view->rotated, &spec);
         if (!g->error.code) put_shares(&spec, p, y->f32, D, first);
         rf__scratch_end(g, mark);
     }

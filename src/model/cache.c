@@ -491,7 +491,7 @@ void rf__cache_extend(rf_graph *g, rf_cache *c, int64_t layer, rf_tensor *qkv, r
                                              .kv_heads = spec->kv_heads,
                                              .row = {NULL, spec->row, spec->row},
                                              .rope = {NULL, spec->rope, spec->rotate_value ? spec->rope : NULL}};
-        rotated = rf_rotate_parts(g, qkv, &rotate);
+        rotated = rf__rotate_parts(g, qkv, &rotate);
     }
     if (g->error.code) return;
     const int64_t G = spec->kv_heads ? spec->kv_heads : spec->heads;

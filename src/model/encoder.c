@@ -180,7 +180,7 @@ static rf_tensor *tensor_of(rf_graph *g, const rf_encoder *e, size_t i, size_t s
     const bool flat = p->flags & RF_ROW_FLAT;
     int64_t dim[2] = {flat ? p->dim[1] : 0, p->dim[1]};
     for (size_t j = 0; j < span && !flat; j++) dim[0] += p[j].dim[0];
-    rf_tensor *t = rf_parameter(g, e->value[i], e->grad[i], flat ? 1 : p->rank, dim);
+    rf_tensor *t = rf__parameter(g, e->value[i], e->grad[i], flat ? 1 : p->rank, dim);
     if (t->rank) t->packed = e->packed[i];
     if (t->rank && e->bf16) t->bf16 = e->bf16 + p->offset;
     if (t->rank && e->words && i == e->params->word) t->bf16 = e->words;
@@ -235,7 +235,7 @@ rf_tensor *rf__block_attention(rf_graph *g, const rf_block *b, rf_tensor *qkv)
         b->observer(b->observer_user, g,
                     &(rf__view){.is = is, .at = &b->at, .qkv = qkv, .rotated = rotated, .spec = &spec});
     if (b->at.cache) rf__cache_extend(g, b->at.cache, b->at.layer, rotated, &spec);
-    rf_tensor *a = is->attend ? is->attend(g, &b->at, rotated, &spec) : rf_attention(g, rotated, &spec);
+    rf_tensor *a = is->attend ? is->attend(g, &b->at, rotated, &spec) : rf__attention(g, rotated, &spec);
     return is->unrotate ? is->unrotate(g, &b->at, a) : a;
 }
 
@@ -246,7 +246,7 @@ rf_tensor *rf__block_cross_attention(rf_graph *g, const rf_block *b, rf_tensor *
     if (b->observer && !spec.past && !g->error.code)
         b->observer(b->observer_user, g,
                     &(rf__view){.is = b->is, .at = &b->at, .qkv = q, .rotated = q, .spec = &spec, .cross = true});
-    return rf_attention(g, q, &spec);
+    return rf__attention(g, q, &spec);
 }
 
 static rf_tensor *layer_of(rf_graph *g, rf_tensor *h, const void *arg)
@@ -333,11 +333,11 @@ static rf_tensor *run(rf_graph *g, const rf_encoder *e, const side *s, const rf_
         if (source || kept) prepare_cross_attention(g, &l[i], source);
     }
     if (!l || g->error.code) return &g->nil.t;
-    const rf_graph_mark mark = rf_graph_here(g);
+    const rf_graph_mark mark = rf__graph_here(g);
     rf_tensor *h = family->embed(g, common);
     for (int64_t i = 0; i < L; i++) {
-        h = e->recompute ? rf_recompute(g, h, layer_of, &l[i], sizeof l[i]) : layer_of(g, h, &l[i]);
-        h = rf_keep(g, mark, h);
+        h = e->recompute ? rf__recompute(g, h, layer_of, &l[i], sizeof l[i]) : layer_of(g, h, &l[i]);
+        h = rf__keep(g, mark, h);
     }
     return family->finish ? family->finish(g, common, h) : h;                                    /* [N, C]  */
 }
@@ -433,7 +433,7 @@ static rf_tensor *keys_to_keep(rf_graph *g, const rf_block *b)
                                          .rotated = b->cross.heads,
                                          .row = {b->cross.key_row},
                                          .rope = {b->cross.rope}};
-    return rf_rotate_parts(g, kv, &rotate);
+    return rf__rotate_parts(g, kv, &rotate);
 }
 
 void rf__source_forward(rf_graph *g, rf_encoder *e, const rf_batch *source, rf_cache *cache)
@@ -468,7 +468,7 @@ rf_tensor *rf__encoder_forward_rows(rf_graph *g, rf_encoder *e, const rf_batch *
 rf_tensor *rf__mlm_transform(rf_graph *g, rf_encoder *e, rf_tensor *h, const int32_t row[], int64_t n)
 {
     const rf_params *p = e->params;
-    return p->family->head->forward(g, &p->config, &e->head, rf_rows(g, h, row, n));
+    return p->family->head->forward(g, &p->config, &e->head, rf__rows(g, h, row, n));
 }
 
 static rf_tensor *decoder(const rf_encoder *e) { return e->head.out ? e->head.out : e->word; }
@@ -483,10 +483,10 @@ rf_tensor *rf__mlm_loss(rf_graph *g, rf_encoder *e, rf_tensor *h, const int32_t 
                         double weight, double *loss_sum, int64_t *hits)
 {
     rf_tensor *x = rf__mlm_transform(g, e, h, row, n);
-    return rf_vocab_loss(g, x, decoder(e), e->head.out_bias, label, n, weight, loss_sum, hits);
+    return rf__vocab_loss(g, x, decoder(e), e->head.out_bias, label, n, weight, loss_sum, hits);
 }
 
 rf_tensor *rf__mlm_logits(rf_graph *g, rf_encoder *e, rf_tensor *h, const int32_t row[], int64_t n)
 {
-    return rf_linear(g, rf__mlm_transform(g, e, h, row, n), decoder(e), e->head.out_bias, RF_ACT_NONE);
+    return rf__linear(g, rf__mlm_transform(g, e, h, row, n), decoder(e), e->head.out_bias, RF_ACT_NONE);
 }

@@ -5,7 +5,7 @@
 #include "model/params/params.h"
 #include "model/position.h"
 #include "roformer/model.h"
-#include "roformer/kernel/tensor.h"
+#include "graph/tensor.h"
 
 typedef struct rf_encoder rf_encoder;
 
@@ -66,7 +66,7 @@ rf_tensor *rf__mlm_transform(rf_graph *g, rf_encoder *e, rf_tensor *h, const int
 /* The matrix and bias of the logits, x table^T + bias, in the current batch; bias may be NULL. */
 void rf__mlm_decoder(const rf_encoder *e, rf_tensor **table, rf_tensor **bias);
 
-/* Masked-language-model loss of the tokens at row[i] with label[i]; see rf_vocab_loss for weight and sums. */
+/* Masked-language-model loss of the tokens at row[i] with label[i]; see rf__vocab_loss for weight and sums. */
 rf_tensor *rf__mlm_loss(rf_graph *g, rf_encoder *e, rf_tensor *h, const int32_t row[], const int32_t label[], int64_t n,
                         double weight, double *loss_sum, int64_t *hits);
 

@@ -18,7 +18,7 @@
 #define RF_FAMILY_H
 
 #include "model/position.h"
-#include "roformer/kernel/tensor.h"
+#include "graph/tensor.h"
 #include "store/family.h"
 
 /* A tensor, and the member of a struct of rf_tensor pointers that it is bound to. */

@@ -72,40 +72,40 @@ static double classifier_dropout(const rf_config *c)
 
 rf_tensor *rf__head_dense(rf_graph *g, const rf_config *c, const rf_head_weights *w, rf_tensor *x)
 {
-    x = rf_dropout(g, x, c->hidden_dropout_prob);
-    x = rf_linear(g, x, w->dense, w->dense_bias, c->hidden_act);
-    x = rf_dropout(g, x, c->hidden_dropout_prob);
-    return rf_linear(g, x, w->out, w->out_bias, RF_ACT_NONE);
+    x = rf__dropout(g, x, c->hidden_dropout_prob);
+    x = rf__linear(g, x, w->dense, w->dense_bias, c->hidden_act);
+    x = rf__dropout(g, x, c->hidden_dropout_prob);
+    return rf__linear(g, x, w->out, w->out_bias, RF_ACT_NONE);
 }
 
 rf_tensor *rf__head_dense_tanh(rf_graph *g, const rf_config *c, const rf_head_weights *w, rf_tensor *x)
 {
-    x = rf_dropout(g, x, classifier_dropout(c));
+    x = rf__dropout(g, x, classifier_dropout(c));
     return rf__head_pooled(g, c, w, x);
 }
 
 rf_tensor *rf__head_pooled(rf_graph *g, const rf_config *c, const rf_head_weights *w, rf_tensor *x)
 {
-    x = rf_linear(g, x, w->dense, w->dense_bias, RF_ACT_TANH);
-    x = rf_dropout(g, x, classifier_dropout(c));
-    return rf_linear(g, x, w->out, w->out_bias, RF_ACT_NONE);
+    x = rf__linear(g, x, w->dense, w->dense_bias, RF_ACT_TANH);
+    x = rf__dropout(g, x, classifier_dropout(c));
+    return rf__linear(g, x, w->out, w->out_bias, RF_ACT_NONE);
 }
 
 rf_tensor *rf__head_token(rf_graph *g, const rf_config *c, const rf_head_weights *w, rf_tensor *x)
 {
-    return rf_linear(g, rf_dropout(g, x, classifier_dropout(c)), w->out, w->out_bias, RF_ACT_NONE);
+    return rf__linear(g, rf__dropout(g, x, classifier_dropout(c)), w->out, w->out_bias, RF_ACT_NONE);
 }
 
 rf_tensor *rf__head_plain(rf_graph *g, const rf_config *c, const rf_head_weights *w, rf_tensor *x)
 {
     (void)c;
-    return rf_linear(g, x, w->out, w->out_bias, RF_ACT_NONE);
+    return rf__linear(g, x, w->out, w->out_bias, RF_ACT_NONE);
 }
 
 static rf_tensor *transform(rf_graph *g, const rf_config *c, const rf_head_weights *w, rf_tensor *x, rf_act act)
 {
-    x = rf_linear(g, x, w->dense, w->dense_bias, act);
-    return rf_norm(g, x, NULL, 0, w->norm, w->norm_bias, c->layer_norm_eps, RF_NORM_LAYER);
+    x = rf__linear(g, x, w->dense, w->dense_bias, act);
+    return rf__norm(g, x, NULL, 0, w->norm, w->norm_bias, c->layer_norm_eps, RF_NORM_LAYER);
 }
 
 rf_tensor *rf__head_masked(rf_graph *g, const rf_config *c, const rf_head_weights *w, rf_tensor *x)
@@ -126,14 +126,14 @@ rf_tensor *rf__head_transformed(rf_graph *g, const rf_config *c, const rf_head_w
 rf_tensor *rf__head_dense_gelu(rf_graph *g, const rf_config *c, const rf_head_weights *w, rf_tensor *x)
 {
     (void)c;
-    x = rf_linear(g, x, w->dense, w->dense_bias, RF_ACT_GELU);
-    return rf_linear(g, x, w->out, w->out_bias, RF_ACT_NONE);
+    x = rf__linear(g, x, w->dense, w->dense_bias, RF_ACT_GELU);
+    return rf__linear(g, x, w->out, w->out_bias, RF_ACT_NONE);
 }
 
 rf_tensor *rf__head_detect(rf_graph *g, const rf_config *c, const rf_head_weights *w, rf_tensor *x)
 {
-    x = rf_linear(g, x, w->dense, w->dense_bias, c->hidden_act);
-    return rf_linear(g, x, w->out, w->out_bias, RF_ACT_NONE);
+    x = rf__linear(g, x, w->dense, w->dense_bias, c->hidden_act);
+    return rf__linear(g, x, w->out, w->out_bias, RF_ACT_NONE);
 }
 
 rf_tensor *rf__head_none(rf_graph *g, const rf_config *c, const rf_head_weights *w, rf_tensor *x)
@@ -157,9 +157,9 @@ rf_tensor *rf__task_logits(rf_graph *g, rf_encoder *e, rf_tensor *h, const rf_ba
     const rf_params *p = rf__encoder_params(e);
     const int32_t *row = rows_of(g, p, b);
     rf_pooling how;
-    if (pooling_of(p, &how)) h = rf_pool(g, h, b->start, b->B, how);
-    if (pools_logits(p)) return rf_pool(g, logits(g, e, h), b->start, b->B, RF_POOL_MEAN);
-    return logits(g, e, row ? rf_rows(g, h, row, b->B) : h);
+    if (pooling_of(p, &how)) h = rf__pool(g, h, b->start, b->B, how);
+    if (pools_logits(p)) return rf__pool(g, logits(g, e, h), b->start, b->B, RF_POOL_MEAN);
+    return logits(g, e, row ? rf__rows(g, h, row, b->B) : h);
 }
 
 /* RoFormer-Sim's vectors, W h_[CLS] + b. */

@@ -215,7 +215,7 @@ rf_tensor *rf__positions_rows(rf_graph *g, const rf_layer_context *at, int64_t w
     if (!at->chosen || reach <= NEAR || (p->fixed && p->width == width && p->rows >= reach)) {
         const float *table = rf__positions_fixed(g, at, reach, width, fill);
         if (!table) return &g->nil.t;
-        return rf_embed(g, rf_constant(g, table, 2, (int64_t[]){reach, width}), at->position, at->N);
+        return rf__embed(g, rf__constant(g, table, 2, (int64_t[]){reach, width}), at->position, at->N);
     }
     rf_tensor *rows = rf__new(g, 2, (int64_t[]){at->N, width});
     if (!g->error.code) rf__parallel(g->ctx, at->N, fill_token, &(struct occurring){at, rows->f32, width, fill});

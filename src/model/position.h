@@ -16,7 +16,7 @@
  * An encoding whose angles depend on later tokens, or that has attend, cannot be cached.
  *
  * embed, rotate, relate, attend and unrotate create tensors of the tape and may be run again in the backward pass
- * (rf_recompute): everything that they read must stay unchanged until then. angles must not create tensors. */
+ * (rf__recompute): everything that they read must stay unchanged until then. angles must not create tensors. */
 #ifndef RF_POSITION_H
 #define RF_POSITION_H
 
@@ -50,7 +50,7 @@ typedef struct rf_layer_context {
     rf_tensor *qkv, *qkv_bias;          /* [3C,C], [3C]: the layer's matrices of queries, keys and values             */
     rf_positions *kept;
     uint64_t batch;                     /* the number of this batch among those of `kept`                             */
-    rf_rotate_parts_spec rotate, unrotate; /* set by `angles` for rf_rotate_parts; parts 0: nothing to do             */
+    rf_rotate_parts_spec rotate, unrotate; /* set by `angles` for rf__rotate_parts; parts 0: nothing to do            */
     rf_rotate_parts_spec past, future;  /* for far keys (rerope.c)                                                    */
     rf_cache *cache;                   /* for a causal model that continues sequences; NULL: all tokens are present */
 } rf_layer_context;
@@ -174,7 +174,7 @@ bool rf__positions_keep(rf_graph *g, const rf_layer_context *at, int64_t layer, 
  * caller chose must increase by one, otherwise the graph stops with a message. */
 int64_t rf__relative_reach(rf_graph *g, const rf_layer_context *at);
 
-/* rows[r + clip] = row(r), |r| <= clip: for rf_rows and rf_embed.  NULL: the graph has stopped. */
+/* rows[r + clip] = row(r), |r| <= clip: for rf__rows and rf__embed.  NULL: the graph has stopped. */
 typedef int64_t rf_relative_row(const rf_config *c, int64_t r);
 const int32_t *rf__relative_rows(rf_graph *g, const rf_layer_context *at, int64_t clip, rf_relative_row *row);
 

@@ -234,7 +234,7 @@ static void own_tokens(const rf__text_window *w, int64_t text, bool skip, int32_
     while (skip && *a < *b && w->e.added[*b - 1]) --*b;
 }
 
-/* y = rows [from, n) of x, [n,C], pooled as in rf_pool; the weights of RF_POOL_WEIGHTED count from row 0 on. If no row
+/* y = rows [from, n) of x, [n,C], pooled as in rf__pool; the weights of RF_POOL_WEIGHTED count from row 0 on. If no row
  * is left, as sentence-transformers has it: cls is row 0, max is -infinity, and the others are 0. */
 static void pool_rows(float *y, const float *x, int64_t from, int64_t n, int64_t C, rf_pooling how)
 {

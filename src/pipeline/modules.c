@@ -9,6 +9,7 @@
 #include <math.h>
 
 #include "pipeline/pipeline.h"
+#include "roformer/kernel/kernels.h"
 
 struct rf__modules {
     rf__module_list is;

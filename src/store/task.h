@@ -6,7 +6,7 @@
 
 #include "base/base.h"
 #include "roformer/checkpoint.h"
-#include "roformer/kernel/tensor.h"
+#include "roformer/pooling.h"
 
 /* The JSON of folder/below/name of sentence-transformers, with its path; *out NULL: there is no such file. */
 enum { RF__SENTENCE_LARGEST = 1 << 20 };

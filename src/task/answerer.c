@@ -196,7 +196,7 @@ void rf_answerer_close(rf_answerer *a)
     rf__free(a->ctx, a->prompt);
     rf__free(a->ctx, a->cut);
     rf_labels_free(&a->labels);
-    rf_graph_free(a->graph);
+    rf__graph_free(a->graph);
     if (!a->lent) {
         rf_session_close(a->session);
         rf_model_close(a->model);
@@ -342,11 +342,11 @@ static rf_status logits(void *user, const rf__item_batch *b, const float **z, in
     if (status || !a->graph) return status;
     const rf__task_objective objective = {.task = a->task, .o = &a->o};
     const int64_t shape[] = {*rows, *columns};
-    rf_graph_reset(a->graph);
-    rf_graph_record(a->graph, 0, 0, 0);
-    rf__task_objective_loss(a->graph, rf_constant(a->graph, *z, 2, shape), b, &objective, 1, &a->loss);
+    rf__graph_reset(a->graph);
+    rf__graph_record(a->graph, 0, 0, 0);
+    rf__task_objective_loss(a->graph, rf__constant(a->graph, *z, 2, shape), b, &objective, 1, &a->loss);
     a->losses += b->labels;
-    const rf_error *failed = rf_graph_error(a->graph);
+    const rf_error *failed = rf__graph_error(a->graph);
     return failed->code ? rf_fail(why, failed->code, "%s", failed->text) : RF_OK;
 }
 
@@ -480,12 +480,12 @@ rf_status rf_answerer_evaluate(rf_answerer *a, const rf_finetune_options *o, con
     *out = (rf_metric_values){.n = 0};
     a->loss = 0;
     a->losses = 0;
-    if (!a->graph && rf_graph_new(a->ctx, &a->graph, why)) return RF_ENOMEM;
+    if (!a->graph && rf__graph_new(a->ctx, &a->graph, why)) return RF_ENOMEM;
     rf_status status = rf__example_file(file, "dev", false, path, sizeof path, why);
     if (!status) status = rf__answerer_file(a, o, path, true, &l, &t, &z, why);
     if (!status && a->losses) *out = (rf_metric_values){.n = 1, .metric = {{"loss", a->loss / (double)a->losses}}};
     if (!status) status = a->task->evaluate(&z, &t, &l, out, why);
-    rf_graph_free(a->graph);
+    rf__graph_free(a->graph);
     a->graph = NULL;
     rf__answers_free(&z);
     rf__items_free(&t);

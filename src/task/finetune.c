@@ -532,7 +532,7 @@ static void clear(rf__finetune_run *f)
     rf__free(f->ctx, f->which);
     rf__free(f->ctx, f->words);
     rf__free(f->ctx, f->class_weight);
-    rf_graph_free(f->compared);
+    rf__graph_free(f->compared);
     rf__answers_free(&f->answers);
     rf__items_free(&f->train);
     rf__items_free(&f->dev);

@@ -71,8 +71,8 @@ static rf__task_objective objective_of(const rf__run *r, uint64_t stream)
 /* The backward pass from the loss, unless the graph has failed. */
 static rf_status back(rf_graph *g, rf_tensor *loss, rf_error *why)
 {
-    const rf_error *failed = rf_graph_error(g);
-    return failed->code ? rf_fail(why, failed->code, "%s", failed->text) : rf_backward(g, loss, why);
+    const rf_error *failed = rf__graph_error(g);
+    return failed->code ? rf_fail(why, failed->code, "%s", failed->text) : rf__backward(g, loss, why);
 }
 
 /* A batch of vectors that are all compared, computed PART examples at a time. Gradients are summed in these parts. */
@@ -97,7 +97,7 @@ static rf_status forward(rf__run *r, const vectors *v, int64_t first, int64_t la
 {
     const rf__item_batch *b = v->b;
     rf_graph *g = r->graph;
-    rf_graph_reset(g);
+    rf__graph_reset(g);
     for (int64_t i = first; i < last; i += v->each) {
         const int32_t from = sequence_of(v, i), to = sequence_of(v, i + v->each), at = b->start[from];
         const int64_t k = i / v->each;
@@ -105,9 +105,9 @@ static rf_status forward(rf__run *r, const vectors *v, int64_t first, int64_t la
         for (int32_t s = from; s <= to; s++) start[s - from] = b->start[s] - at;
         const rf_batch part = {.N = start[to - from], .B = to - from, .id = b->id + at, .type = b->type + at,
                                .start = start};
-        rf_graph_record(g, 1, r->o.seed + (uint64_t)k * 0x9E3779B97F4A7C15u, v->stream);
+        rf__graph_record(g, 1, r->o.seed + (uint64_t)k * 0x9E3779B97F4A7C15u, v->stream);
         v->part[k] = rf__task_forward(g, r->encoder, &part);
-        if (rf_graph_error(g)->code) return rf_fail(why, rf_graph_error(g)->code, "%s", rf_graph_error(g)->text);
+        if (rf__graph_error(g)->code) return rf_fail(why, rf__graph_error(g)->code, "%s", rf__graph_error(g)->text);
         memcpy(v->z + from * v->C, v->part[k]->f32, (size_t)((to - from) * v->C) * sizeof *v->z);
     }
     return RF_OK;
@@ -119,8 +119,8 @@ static rf_status backward(rf__run *r, const vectors *v, int64_t first, int64_t l
     rf_graph *g = r->graph;
     rf_tensor *all = NULL;
     for (int64_t i = first; i < last; i += v->each) {
-        rf_tensor *one = rf_inner(g, v->part[i / v->each], v->dz + sequence_of(v, i) * v->C);
-        all = all ? rf_add(g, all, one) : one;
+        rf_tensor *one = rf__inner(g, v->part[i / v->each], v->dz + sequence_of(v, i) * v->C);
+        all = all ? rf__add(g, all, one) : one;
     }
     return back(g, all, why);
 }
@@ -130,12 +130,12 @@ static rf_status loss_of(rf__run *r, const vectors *v, double weight, double *lo
 {
     rf__finetune_run *f = r->task;
     const rf__task_objective objective = objective_of(r, v->stream);
-    if (!f->compared && rf_graph_new(r->ctx, &f->compared, why)) return RF_ENOMEM;
+    if (!f->compared && rf__graph_new(r->ctx, &f->compared, why)) return RF_ENOMEM;
     rf_graph *g = f->compared;
-    rf_graph_products(g, r->o.bf16 ? RF_BF16 : RF_F32);
-    rf_graph_reset(g);
-    rf_graph_record(g, 1, r->o.seed, 0);
-    rf_tensor *x = rf_parameter(g, v->z, v->dz, 2, (int64_t[]){v->b->B, v->C});
+    rf__graph_products(g, r->o.bf16 ? RF_BF16 : RF_F32);
+    rf__graph_reset(g);
+    rf__graph_record(g, 1, r->o.seed, 0);
+    rf_tensor *x = rf__parameter(g, v->z, v->dz, 2, (int64_t[]){v->b->B, v->C});
     return back(g, rf__task_objective_loss(g, x, v->b, &objective, weight, loss_sum), why);
 }
 
@@ -186,8 +186,8 @@ static rf_status one_pass(rf__run *r, const rf__item_batch *b, uint64_t stream, 
     rf_graph *g = r->graph;
     if (f->task->head == RF_HEAD_EMBED && (int64_t)b->n > (M ? rf__min64(M, PART) : PART))
         return in_parts(r, b, stream, weight, loss_sum, why);
-    rf_graph_reset(g);
-    rf_graph_record(g, 1, r->o.seed, stream);
+    rf__graph_reset(g);
+    rf__graph_record(g, 1, r->o.seed, stream);
     if (f->task->train) return back(g, f->task->train(g, r->encoder, b, &objective, weight, loss_sum), why);
     rf_tensor *z = rf__task_forward(g, r->encoder, &view);
     return back(g, rf__task_objective_loss(g, z, b, &objective, weight, loss_sum), why);
@@ -242,11 +242,11 @@ static rf_status logits(void *user, const rf__item_batch *b, const float **out, 
     const rf__task_objective objective = {.task = f->task, .o = &f->o};
     const rf_batch view = rf__item_batch_view(b);
     rf_graph *g = r->graph;
-    rf_graph_reset(g);
-    rf_graph_record(g, 0, 0, 0);
+    rf__graph_reset(g);
+    rf__graph_record(g, 0, 0, 0);
     rf_tensor *z = rf__task_forward(g, r->encoder, &view);
     rf__task_objective_loss(g, z, b, &objective, 1, &e->loss);
-    const rf_error *failed = rf_graph_error(g);
+    const rf_error *failed = rf__graph_error(g);
     if (failed->code) return rf_fail(why, failed->code, "%s", failed->text);
     *out = z->f32;
     *rows = z->dim[0];

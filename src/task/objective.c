@@ -15,9 +15,9 @@ rf_tensor *rf__task_objective_loss(rf_graph *g, rf_tensor *z, const rf__item_bat
     if (!(o->r_drop > 0)) return loss;
     /* there are two labels for each pair of outputs, so weight is 1 / (2 pairs) */
     double apart = 0;
-    rf_tensor *pull = rf_divergence(g, z, b->label, weight * o->r_drop / 2, &apart);
+    rf_tensor *pull = rf__divergence(g, z, b->label, weight * o->r_drop / 2, &apart);
     if (sum) *sum += apart * o->r_drop / 2;
-    return rf_add(g, loss, pull);
+    return rf__add(g, loss, pull);
 }
 
 /* ---- class weights ---- */

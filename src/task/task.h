@@ -11,7 +11,7 @@
 #include "data/corpus/batch.h"
 #include "data/examples/labeled.h"
 #include "model/encoder.h"
-#include "roformer/kernel/tensor.h"
+#include "graph/tensor.h"
 #include "task/answers.h"
 
 typedef struct rf__task_objective rf__task_objective;

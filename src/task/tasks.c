@@ -175,5 +175,5 @@ bool rf__task_any(const rf_config *c)
 rf_tensor *rf__task_row_loss(rf_graph *g, rf_tensor *z, const rf__item_batch *b, const rf__task_objective *o,
                              double weight, double *sum)
 {
-    return rf_row_loss(g, z, b->label, o->class_weight, weight, sum, NULL);
+    return rf__row_loss(g, z, b->label, o->class_weight, weight, sum, NULL);
 }

@@ -72,8 +72,8 @@ rf_tensor *rf__vectors_cosines(rf_graph *g, rf_tensor *u, const int32_t a[], con
     const int64_t C = u->dim[1];
     float *ones = rf__push(g, (size_t)C, sizeof *ones);
     for (int64_t c = 0; ones && c < C; c++) ones[c] = 1;
-    rf_tensor *both = rf_mul(g, rf_rows(g, u, a, n), rf_rows(g, u, b, n));
-    return rf_dots(g, both, rf_constant(g, ones, 1, &C), 1, 1);
+    rf_tensor *both = rf__mul(g, rf__rows(g, u, a, n), rf__rows(g, u, b, n));
+    return rf__dots(g, both, rf__constant(g, ones, 1, &C), 1, 1);
 }
 
 static bool equal(const rf__item_batch *b, int32_t x, int32_t y)

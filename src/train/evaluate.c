@@ -38,14 +38,14 @@ static rf_status evaluate_batch(rf__evaluator *s, struct rf__batch_loss *out, rf
     rf_graph *g = s->graph;
     *out = (struct rf__batch_loss){0, 0};
     if (!q.n) return RF_OK;
-    rf_graph_reset(g);
-    rf_graph_record(g, 0, 0, 0);
+    rf__graph_reset(g);
+    rf__graph_record(g, 0, 0, 0);
     if (s->rtd) {
         const double weight[2] = {1, 1}, before = s->both.generator;
         rf__rtd_loss(g, s->rtd, s->encoder, s->batch, 0, s->batches, weight, &s->both);
         out->loss = s->both.generator - before;
     } else rf__mlm_loss(g, s->encoder, forward(s), q.row, q.label, q.n, 1, &out->loss, &out->hits);
-    const rf_error *failed = rf_graph_error(g);
+    const rf_error *failed = rf__graph_error(g);
     return failed->code ? rf_fail(why, failed->code, "%s", failed->text) : RF_OK;
 }
 
@@ -186,8 +186,8 @@ static rf_status open_model(evaluation *e, rf_error *why)
     if (!status)
         status = e->type ? bind_packed(e, why)
                          : rf__encoder_new(&e->params, e->value, NULL, &e->scorer.encoder, why);
-    if (!status) status = rf_graph_new(e->ctx, &e->scorer.graph, why);
-    if (!status && e->type) rf_graph_products(e->scorer.graph, RF_BF16);
+    if (!status) status = rf__graph_new(e->ctx, &e->scorer.graph, why);
+    if (!status && e->type) rf__graph_products(e->scorer.graph, RF_BF16);
     if (!status && o->sources) status = rf__pair_batch_new(e->ctx, o->tokens_per_batch, &e->pair_batch, why);
     else if (!status) status = rf__mlm_batch_new(e->ctx, o->tokens_per_batch, &e->batch, why);
     e->masking = (rf__masking){rf__evaluation_key(o->seed), o->mlm_probability, rf__whole_word_share(o), &e->vocab,
@@ -264,7 +264,7 @@ static void end(evaluation *e)
     rf__mlm_batch_free(ctx, &e->batch);
     rf__pair_batch_free(ctx, &e->pair_batch);
     rf__pairs_free(ctx, &e->pairs);
-    rf_graph_free(e->scorer.graph);
+    rf__graph_free(e->scorer.graph);
     rf__encoder_free(e->scorer.encoder);
     rf_model_close(e->model);
     rf__free(ctx, e->value);

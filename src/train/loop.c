@@ -49,14 +49,14 @@ static rf_status gradient(rf__run *r, int64_t i, double weight, double *loss_sum
     if (!b->n) return RF_OK;                                         /* only special tokens */
     if (r->rtd)
         return rf__rtd_gradient(r->rtd, g, r->encoder, b, r->o.seed, micro_step(r, i), weight, loss_sum, why);
-    rf_graph_reset(g);
-    rf_graph_record(g, 1, r->o.seed, micro_step(r, i));
+    rf__graph_reset(g);
+    rf__graph_record(g, 1, r->o.seed, micro_step(r, i));
     const rf_batch view = rf__mlm_batch_view(b);
     rf_tensor *h = rf__encoder_forward(g, r->encoder, &view);
     rf_tensor *loss = rf__mlm_loss(g, r->encoder, h, b->row, b->label, b->n, weight, loss_sum, NULL);
-    const rf_error *failed = rf_graph_error(g);
+    const rf_error *failed = rf__graph_error(g);
     if (failed->code) return rf_fail(why, failed->code, "%s", failed->text);
-    return rf_backward(g, loss, why);
+    return rf__backward(g, loss, why);
 }
 
 /* Stochastic rounding of weights is a function of (seed, step, position), so that a resumed run gives the same

@@ -6,7 +6,7 @@
 #include "roformer/train.h"
 
 /* Bytes of a step's arena for a micro-batch of `tokens`, of which `source` belong to the encoder of a translation
- * model. rf_graph_memory will report the same within a few percent. The slabs are not included: rf__optimizer_bytes,
+ * model. rf__graph_memory will report the same within a few percent. The slabs are not included: rf__optimizer_bytes,
  * and the rounded copy of the weights. */
 double rf__memory_batch(const rf_params *p, const rf_train_options *o, int64_t tokens, int64_t source);
 double rf__memory_slabs(const rf_params *p, const rf_train_options *o);

@@ -259,7 +259,7 @@ rf_tensor *rf__rtd_loss(rf_graph *g, const rf__rtd *t, rf_encoder *discriminator
     rf_tensor *table, *bias, *h = rf__encoder_forward(g, t->encoder, &view);
     rf_tensor *x = rf__mlm_transform(g, t->encoder, h, b->row, b->n);
     rf__mlm_decoder(t->encoder, &table, &bias);
-    rf_tensor *of_g = rf_vocab_loss(g, x, table, bias, b->label, b->n, weight[0], &sums->generator, &sums->found);
+    rf_tensor *of_g = rf__vocab_loss(g, x, table, bias, b->label, b->n, weight[0], &sums->generator, &sums->found);
     int32_t *id = rf__push(g, (size_t)b->N, sizeof *id), *drawn = rf__push(g, (size_t)b->n + 1, sizeof *drawn);
     float *target = rf__push(g, (size_t)b->N, sizeof *target);
     if (g->error.code) return &g->nil.t;
@@ -269,7 +269,7 @@ rf_tensor *rf__rtd_loss(rf_graph *g, const rf__rtd *t, rf_encoder *discriminator
     view.id = id;
     rf_tensor *z = rf__task_logits(g, discriminator, rf__encoder_forward(g, discriminator, &view), &view);
     if (!g->error.code) count(z, target, sums);
-    return rf_add(g, of_g, rf_binary_loss(g, z, target, weight[1], &sums->detection));
+    return rf__add(g, of_g, rf__binary_loss(g, z, target, weight[1], &sums->detection));
 }
 
 rf_status rf__rtd_gradient(const rf__rtd *t, rf_graph *g, rf_encoder *discriminator, const rf__mlm_batch *b,
@@ -277,13 +277,13 @@ rf_status rf__rtd_gradient(const rf__rtd *t, rf_graph *g, rf_encoder *discrimina
 {
     const double each[2] = {weight, t->weight / (double)t->tokens};
     rf__rtd_sums sums = {0};
-    rf_graph_reset(g);
-    rf_graph_record(g, 1, seed, stream);
+    rf__graph_reset(g);
+    rf__graph_record(g, 1, seed, stream);
     rf_tensor *loss = rf__rtd_loss(g, t, discriminator, b, seed, stream, each, &sums);
-    const rf_error *failed = rf_graph_error(g);
+    const rf_error *failed = rf__graph_error(g);
     if (failed->code) return rf_fail(why, failed->code, "%s", failed->text);
     *loss_sum += sums.generator + sums.detection * each[1] / weight;
-    return rf_backward(g, loss, why);
+    return rf__backward(g, loss, why);
 }
 
 /* ---- what is left ---- */

@@ -194,7 +194,7 @@ void rf__run_end(rf__run *r)
     rf__pieces_free(ctx, &r->pieces);
     rf__pieces_free(ctx, &r->held);
     for (int s = 0; s < r->sources; s++) rf__tokens_close(ctx, &r->tokens[s]);
-    rf_graph_free(r->graph);
+    rf__graph_free(r->graph);
     rf__encoder_free(r->encoder);
     rf__rtd_free(r->rtd);
     rf__free(ctx, r->loss);

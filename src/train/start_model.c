@@ -346,10 +346,10 @@ static rf_status open_encoder(rf__run *r, opening *of, rf_error *why)
     rf_status status = rf__encoder_new(own, r->optimizer.value, r->optimizer.grad, &r->encoder, why);
     if (!status && r->rtd)
         status = rf__encoder_new(&r->rtd->generator, r->optimizer.value, r->optimizer.grad, &r->rtd->encoder, why);
-    if (!status) status = rf_graph_new(r->ctx, &r->graph, why);
+    if (!status) status = rf__graph_new(r->ctx, &r->graph, why);
     if (status) return status;
-    rf_graph_products(r->graph, r->o.bf16 ? RF_BF16 : RF_F32);
-    rf_graph_smoothing(r->graph, r->o.label_smoothing_factor);
+    rf__graph_products(r->graph, r->o.bf16 ? RF_BF16 : RF_F32);
+    rf__graph_smoothing(r->graph, r->o.label_smoothing_factor);
     rf__encoder_recompute(r->encoder, r->o.gradient_checkpointing != 0);
     if (r->rtd) rf__encoder_recompute(r->rtd->encoder, r->o.gradient_checkpointing != 0);
     if (!r->o.bf16_stochastic_rounding) return RF_OK;

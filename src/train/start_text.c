@@ -191,7 +191,7 @@ rf_status rf__run_next_stage(rf__run *r, rf_error *why)
     r->state.data_length = r->o.max_length;
     r->train_samples = (int64_t)r->pieces.n;
     r->eval_samples = (int64_t)r->held.n;
-    rf_graph_products(r->graph, r->o.bf16 ? RF_BF16 : RF_F32);
+    rf__graph_products(r->graph, r->o.bf16 ? RF_BF16 : RF_F32);
     report_stage(r, rf__seconds() - begin);
     return RF_OK;
 }

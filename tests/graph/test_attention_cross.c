@@ -47,7 +47,7 @@ static rf_tensor *run(rf_graph *g, rf_tensor *const in[], const void *what)
                                     .relative_bias = in[4],
                                     .more_query = in[5],
                                     .more_key = in[6]};
-    rf_tensor *y = rf_attention(g, in[0], &spec);
+    rf_tensor *y = rf__attention(g, in[0], &spec);
     memset(lists, 0x7f, sizeof lists);                                   /* they were copied */
     return y;
 }
@@ -189,17 +189,17 @@ static void apart_or_together(void **state)
             rf_error why = {0};
             rf_attention_spec spec = {
                 .heads = 2, .B = 3, .start = both, .rope = rope, .row = rows, .causal = 1, .drop = 0.1};
-            assert_int_equal(rf_graph_new(ctx, &g, NULL), RF_OK);
-            rf_graph_record(g, 1, 5, 6);
-            rf_graph_products(g, (rf_type)type);
-            rf_tensor *in = apart ? rf_input(g, q, grad[1], 2, (int64_t[]){T, C})
-                                  : rf_input(g, qkv, grad[0], 2, (int64_t[]){T, 3 * C});
-            if (apart) spec.key_value = rf_input(g, kv, grad[2], 2, (int64_t[]){T, 2 * C});
+            assert_int_equal(rf__graph_new(ctx, &g, NULL), RF_OK);
+            rf__graph_record(g, 1, 5, 6);
+            rf__graph_products(g, (rf_type)type);
+            rf_tensor *in = apart ? rf__input(g, q, grad[1], 2, (int64_t[]){T, C})
+                                  : rf__input(g, qkv, grad[0], 2, (int64_t[]){T, 3 * C});
+            if (apart) spec.key_value = rf__input(g, kv, grad[2], 2, (int64_t[]){T, 2 * C});
             if (apart) spec.key_start = both, spec.key_row = rows;
-            rf_tensor *y = rf_attention(g, in, &spec);
+            rf_tensor *y = rf__attention(g, in, &spec);
             out[apart] = memcpy(t_floats((int64_t)T * C), y->f32, (size_t)T * C * sizeof(float));
-            if (rf_backward(g, t_weighted(g, y, weight), &why)) fail_msg("%s", why.text);
-            rf_graph_free(g);
+            if (rf__backward(g, t_weighted(g, y, weight), &why)) fail_msg("%s", why.text);
+            rf__graph_free(g);
         }
         assert_memory_equal(out[0], out[1], (size_t)T * C * sizeof(float));
         for (int64_t n = 0; n < T; n++) {
@@ -224,16 +224,16 @@ static void refusals(void **state)
     rf_ctx *ctx = t_ctx(1, NULL);
     for (size_t i = 0; i < RF_COUNT(says); i++) {
         rf_graph *g = NULL;
-        assert_int_equal(rf_graph_new(ctx, &g, NULL), RF_OK);
-        rf_tensor *q = rf_input(g, t_normal(8), NULL, 2, (int64_t[]){2, 4});
-        rf_tensor *six = rf_input(g, t_normal(12), NULL, 2, (int64_t[]){2, 6});
+        assert_int_equal(rf__graph_new(ctx, &g, NULL), RF_OK);
+        rf_tensor *q = rf__input(g, t_normal(8), NULL, 2, (int64_t[]){2, 4});
+        rf_tensor *six = rf__input(g, t_normal(12), NULL, 2, (int64_t[]){2, 6});
         rf_attention_spec spec = {.heads = i == 3 ? 3 : 2, .B = 1, .start = two, .key_start = two};
-        spec.key_value = i == 0 ? six : i == 2 ? NULL : rf_input(g, t_normal(16), NULL, 2, (int64_t[]){2, 8});
+        spec.key_value = i == 0 ? six : i == 2 ? NULL : rf__input(g, t_normal(16), NULL, 2, (int64_t[]){2, 8});
         if (i == 1) spec.key_start = three;
         if (i == 4) spec.past = &past;
-        rf_attention(g, i == 2 ? six : q, &spec);
-        t_failed(rf_graph_error(g), code[i], says[i]);
-        rf_graph_free(g);
+        rf__attention(g, i == 2 ? six : q, &spec);
+        t_failed(rf__graph_error(g), code[i], says[i]);
+        rf__graph_free(g);
     }
     rf_ctx_free(ctx);
     t_free_all();

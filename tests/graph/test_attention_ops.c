@@ -35,7 +35,7 @@ static rf_tensor *rotate_run(rf_graph *g, rf_tensor *const in[], const void *wha
     const struct rotate *r = what;
     int32_t row[RF_COUNT(positions)];
     memcpy(row, positions, sizeof row);
-    rf_tensor *y = rf_rotate(g, r->rope, in[0], r->H, row);
+    rf_tensor *y = rf__rotate(g, r->rope, in[0], r->H, row);
     memset(row, 0x7f, sizeof row);
     return y;
 }
@@ -85,7 +85,7 @@ static rf_tensor *attention_run(rf_graph *g, rf_tensor *const in[], const void *
     spec.start = start;
     spec.row = a->spec.rope ? row : NULL;
     if (spec.prefixes) spec.prefixes = prefix;
-    rf_tensor *y = rf_attention(g, in[0], &spec);
+    rf_tensor *y = rf__attention(g, in[0], &spec);
     memset(start, 0x7f, sizeof start);
     memset(prefix, 0x7f, sizeof prefix);
     memset(row, 0x7f, sizeof row);

@@ -25,7 +25,7 @@ static rf_tensor *run(rf_graph *g, rf_tensor *const in[], const void *what)
                                     .relative_bias = in[4],
                                     .more_query = in[5],
                                     .more_key = in[6]};
-    return rf_attention(g, in[0], &spec);
+    return rf__attention(g, in[0], &spec);
 }
 
 static double inner(const double *x, const double *y, int64_t n)
@@ -109,17 +109,17 @@ static void refusals(void **state)
     rf_ctx *ctx = t_ctx(1, NULL);
     for (size_t i = 0; i < RF_COUNT(says); i++) {
         rf_graph *g = NULL;
-        assert_int_equal(rf_graph_new(ctx, &g, NULL), RF_OK);
-        rf_tensor *qkv = rf_input(g, t_normal(24), NULL, 2, (int64_t[]){2, 12});
-        rf_tensor *table = rf_input(g, t_normal(20), NULL, 2, (int64_t[]){5, 4});
+        assert_int_equal(rf__graph_new(ctx, &g, NULL), RF_OK);
+        rf_tensor *qkv = rf__input(g, t_normal(24), NULL, 2, (int64_t[]){2, 12});
+        rf_tensor *table = rf__input(g, t_normal(20), NULL, 2, (int64_t[]){5, 4});
         rf_attention_spec spec = {.heads = 2, .B = 1, .start = one, .clip = 2, .relative_query = table};
         if (i == 0) spec.clip = 3;
         if (i == 1) spec.clip = -1;
         if (i == 2) spec.relative_query = NULL, spec.relative_bias = table;
         if (i == 3) spec.relative_query = NULL, spec.more_query = qkv;
-        rf_attention(g, qkv, &spec);
-        t_failed(rf_graph_error(g), i == 1 ? RF_ERANGE : i == 3 ? RF_EARG : RF_ESHAPE, says[i]);
-        rf_graph_free(g);
+        rf__attention(g, qkv, &spec);
+        t_failed(rf__graph_error(g), i == 1 ? RF_ERANGE : i == 3 ? RF_EARG : RF_ESHAPE, says[i]);
+        rf__graph_free(g);
     }
     rf_ctx_free(ctx);
     t_free_all();

@@ -14,9 +14,9 @@ static double as_bf16(float x) { return (double)rf__from_bf16(rf__bf16(x)); }
 static rf_graph *graph(rf_ctx *ctx, rf_type type)
 {
     rf_graph *g = NULL;
-    assert_int_equal(rf_graph_new(ctx, &g, NULL), RF_OK);
-    rf_graph_record(g, 1, T_SEED, T_STEP);
-    rf_graph_products(g, type);
+    assert_int_equal(rf__graph_new(ctx, &g, NULL), RF_OK);
+    rf__graph_record(g, 1, T_SEED, T_STEP);
+    rf__graph_products(g, type);
     return g;
 }
 
@@ -36,10 +36,10 @@ static void linear_of_rounded_numbers(void **state)
               *dw = zeros(M * K);
         uint16_t *half = t_bytes(M * K * sizeof *half);
         for (int i = 0; i < M * K; i++) half[i] = run < 2 ? rf__bf16(w[i]) : rf__bf16(2 * w[i]);
-        rf_tensor *tx = rf_input(g, x, dx, 2, (int64_t[]){N, K}), *tw = rf_parameter(g, w, dw, 2, (int64_t[]){M, K});
-        rf_tensor *tb = rf_parameter(g, b, NULL, 1, (int64_t[]){M});
+        rf_tensor *tx = rf__input(g, x, dx, 2, (int64_t[]){N, K}), *tw = rf__parameter(g, w, dw, 2, (int64_t[]){M, K});
+        rf_tensor *tb = rf__parameter(g, b, NULL, 1, (int64_t[]){M});
         if (run >= 2) tw->bf16 = half;
-        rf_tensor *y = rf_linear(g, tx, tw, tb, RF_ACT_NONE);
+        rf_tensor *y = rf__linear(g, tx, tw, tb, RF_ACT_NONE);
         double *wy = t_bytes(N * M * sizeof *wy), *wx = t_bytes(N * K * sizeof *wx), *ww = t_bytes(M * K * sizeof *ww);
         memset(wx, 0, N * K * sizeof *wx);
         memset(ww, 0, M * K * sizeof *ww);
@@ -54,10 +54,10 @@ static void linear_of_rounded_numbers(void **state)
                 }
             }
         t_close_to(y->f32, wy, N * M, 50 * FLT_EPSILON * 30, 0);             /* sums of at most 50 products, below 30 */
-        assert_int_equal(rf_backward(g, t_weighted(g, y, dy), NULL), RF_OK);
+        assert_int_equal(rf__backward(g, t_weighted(g, y, dy), NULL), RF_OK);
         t_close_to(dx, wx, N * K, 50 * FLT_EPSILON * 60, 0);
         t_close_to(dw, ww, M * K, 50 * FLT_EPSILON * 60, 0);
-        rf_graph_free(g);
+        rf__graph_free(g);
         rf_ctx_free(ctx);
         t_check_fences();
         t_free_all();
@@ -71,8 +71,8 @@ static void an_activation_sees_the_rounded_sum(void **state)
     rf_ctx *ctx = t_ctx(2, NULL);
     rf_graph *g = graph(ctx, RF_BF16);
     float *x = t_normal(N * K), *w = t_normal(M * K), *dy = t_normal(N * M), *dx = zeros(N * K);
-    rf_tensor *tx = rf_input(g, x, dx, 2, (int64_t[]){N, K}), *tw = rf_parameter(g, w, NULL, 2, (int64_t[]){M, K});
-    rf_tensor *y = rf_linear(g, tx, tw, NULL, RF_ACT_GELU);
+    rf_tensor *tx = rf__input(g, x, dx, 2, (int64_t[]){N, K}), *tw = rf__parameter(g, w, NULL, 2, (int64_t[]){M, K});
+    rf_tensor *y = rf__linear(g, tx, tw, NULL, RF_ACT_GELU);
     double expected[N * K] = {0}, size[N * K] = {0};
     for (int n = 0; n < N; n++)
         for (int m = 0; m < M; m++) {
@@ -88,9 +88,9 @@ static void an_activation_sees_the_rounded_sum(void **state)
                 size[n * K + k] += UNIT / 2 * fabs(t) + UNIT * 0.8 * fabs(moved) * exp(-z * z / 4);
             }
         }
-    assert_int_equal(rf_backward(g, t_weighted(g, y, dy), NULL), RF_OK);
+    assert_int_equal(rf__backward(g, t_weighted(g, y, dy), NULL), RF_OK);
     for (int i = 0; i < N * K; i++) t_near((double)dx[i], expected[i], size[i] + 1e-4);
-    rf_graph_free(g);
+    rf__graph_free(g);
     rf_ctx_free(ctx);
     t_free_all();
 }
@@ -108,17 +108,17 @@ static void what_is_spent_is_made_again(void **state)
             rf_graph *g = graph(ctx, (rf_type)type);
             float **d = grad[spend];
             d[0] = zeros(N * K), d[1] = zeros(M * K), d[2] = zeros(K * M);
-            rf_tensor *tx = rf_input(g, x, d[0], 2, (int64_t[]){N, K}),
-                      *t1 = rf_parameter(g, w1, d[1], 2, (int64_t[]){M, K});
-            rf_tensor *t2 = rf_parameter(g, w2, d[2], 2, (int64_t[]){K, M}), *y = tx, *f = NULL;
+            rf_tensor *tx = rf__input(g, x, d[0], 2, (int64_t[]){N, K}),
+                      *t1 = rf__parameter(g, w1, d[1], 2, (int64_t[]){M, K});
+            rf_tensor *t2 = rf__parameter(g, w2, d[2], 2, (int64_t[]){K, M}), *y = tx, *f = NULL;
             for (int lap = 0; lap < 4; lap++) {
-                f = rf_linear(g, y, t1, NULL, RF_ACT_GELU);
-                y = rf_linear(g, spend ? rf_spend(f) : f, t2, NULL, RF_ACT_NONE);
+                f = rf__linear(g, y, t1, NULL, RF_ACT_GELU);
+                y = rf__linear(g, spend ? rf__spend(f) : f, t2, NULL, RF_ACT_NONE);
             }
             assert_int_equal(spend, f->f32 == NULL);
-            assert_int_equal(rf_backward(g, t_weighted(g, y, dy), NULL), RF_OK);
-            memory[spend] = rf_graph_memory(g);
-            rf_graph_free(g);
+            assert_int_equal(rf__backward(g, t_weighted(g, y, dy), NULL), RF_OK);
+            memory[spend] = rf__graph_memory(g);
+            rf__graph_free(g);
         }
         assert_memory_equal(grad[0][0], grad[1][0], N * K * sizeof(float));
         assert_memory_equal(grad[0][1], grad[1][1], M * K * sizeof(float));
@@ -137,19 +137,19 @@ static void spending_is_safe(void **state)
     rf_ctx *ctx = t_ctx(1, NULL);
     rf_graph *g = graph(ctx, RF_F32);
     float *x = t_normal(N * K), *dx = zeros(N * K), *w = t_normal(K * K), *ones = t_normal(K);
-    rf_tensor *tx = rf_input(g, x, dx, 2, (int64_t[]){N, K}), *tw = rf_parameter(g, w, NULL, 2, (int64_t[]){K, K});
-    rf_tensor *gamma = rf_parameter(g, ones, NULL, 1, (int64_t[]){K});
-    rf_tensor *a = rf_linear(g, tx, tw, NULL, RF_ACT_NONE);
-    rf_activate(g, a, RF_ACT_TANH);
-    rf_norm(g, rf_spend(a), rf_spend(tx), 0, gamma, NULL, 1e-5, RF_NORM_LAYER);
+    rf_tensor *tx = rf__input(g, x, dx, 2, (int64_t[]){N, K}), *tw = rf__parameter(g, w, NULL, 2, (int64_t[]){K, K});
+    rf_tensor *gamma = rf__parameter(g, ones, NULL, 1, (int64_t[]){K});
+    rf_tensor *a = rf__linear(g, tx, tw, NULL, RF_ACT_NONE);
+    rf__activate(g, a, RF_ACT_TANH);
+    rf__norm(g, rf__spend(a), rf__spend(tx), 0, gamma, NULL, 1e-5, RF_NORM_LAYER);
     assert_non_null(a->f32);
     assert_ptr_equal(tx->f32, x);
-    rf_tensor *b = rf_linear(g, tx, tw, NULL, RF_ACT_NONE);
-    rf_norm(g, rf_spend(b), tx, 0, gamma, NULL, 1e-5, RF_NORM_LAYER);
+    rf_tensor *b = rf__linear(g, tx, tw, NULL, RF_ACT_NONE);
+    rf__norm(g, rf__spend(b), tx, 0, gamma, NULL, 1e-5, RF_NORM_LAYER);
     assert_null(b->f32);
-    rf_add(g, b, tx);
-    t_failed(rf_graph_error(g), RF_EARG, "add: a: expected values, got a tensor that is spent");
-    rf_graph_free(g);
+    rf__add(g, b, tx);
+    t_failed(rf__graph_error(g), RF_EARG, "add: a: expected values, got a tensor that is spent");
+    rf__graph_free(g);
     rf_ctx_free(ctx);
     t_free_all();
 }
@@ -176,12 +176,12 @@ static void loss_over_the_vocabulary(void **state)
     for (int type = RF_F32; type <= RF_BF16; type++) {
         rf_graph *g = graph(ctx, (rf_type)type);
         float *d = grad[type] = zeros(N * K + V * K);
-        rf_tensor *tx = rf_input(g, x, d, 2, (int64_t[]){N, K}),
-                  *tw = rf_parameter(g, w, d + N * K, 2, (int64_t[]){V, K});
-        rf_tensor *y = rf_vocab_loss(g, tx, tw, NULL, label, N, 1.0 / N, NULL, NULL);
+        rf_tensor *tx = rf__input(g, x, d, 2, (int64_t[]){N, K}),
+                  *tw = rf__parameter(g, w, d + N * K, 2, (int64_t[]){V, K});
+        rf_tensor *y = rf__vocab_loss(g, tx, tw, NULL, label, N, 1.0 / N, NULL, NULL);
         loss[type] = *y->f32;
-        assert_int_equal(rf_backward(g, y, NULL), RF_OK);
-        rf_graph_free(g);
+        assert_int_equal(rf__backward(g, y, NULL), RF_OK);
+        rf__graph_free(g);
     }
     t_near((double)loss[RF_BF16], expected, 100 * FLT_EPSILON * expected);
     for (int part = 0; part < 2; part++) {
@@ -215,11 +215,11 @@ static void attention_of_rounded_numbers(void **state)
         assert_int_equal(rf_rope_new(ctx, &(rf_rope_spec){D, 10000, RF_ROPE_PAIRS}, T, &rope, NULL), RF_OK);
         rf_graph *g = graph(ctx, type);
         float *dx = zeros(T * 3 * C), *out = t_floats(T * C);
-        rf_tensor *x = rf_input(g, qkv, dx, 2, (int64_t[]){T, 3 * C});
+        rf_tensor *x = rf__input(g, qkv, dx, 2, (int64_t[]){T, 3 * C});
         const rf_attention_spec spec = {.heads = HEADS, .B = 2, .start = start, .rope = rope, .row = row};
-        rf_tensor *a = rf_attention(g, x, &spec);
+        rf_tensor *a = rf__attention(g, x, &spec);
         memcpy(out, a->f32, T * C * sizeof *out);
-        assert_int_equal(rf_backward(g, t_weighted(g, a, dy), NULL), RF_OK);
+        assert_int_equal(rf__backward(g, t_weighted(g, a, dy), NULL), RF_OK);
         if (type == RF_BF16) {
             const rfk_table *k = rf_ctx_kernels(ctx);
             float *expected = t_floats(T * C);
@@ -249,13 +249,13 @@ static void attention_of_rounded_numbers(void **state)
                 }
             assert_memory_equal(out, expected, T * C * sizeof *out);
         }
-        rf_graph_reset(g);
-        rf_graph_record(g, 0, T_SEED, T_STEP);
-        a = rf_attention(g, rf_constant(g, qkv, 2, (int64_t[]){T, 3 * C}), &spec);
+        rf__graph_reset(g);
+        rf__graph_record(g, 0, T_SEED, T_STEP);
+        a = rf__attention(g, rf__constant(g, qkv, 2, (int64_t[]){T, 3 * C}), &spec);
         assert_memory_equal(out, a->f32, T * C * sizeof *out);
         if (run >= 2) assert_memory_equal(y[run % 2], out, T * C * sizeof *out);
         y[run % 2] = out, grad[run % 2] = dx;
-        rf_graph_free(g);
+        rf__graph_free(g);
         rf_rope_free(rope);
         rf_ctx_free(ctx);
     }
@@ -287,7 +287,7 @@ static void relative_attention_of_rounded_numbers(void **state)
         rf_tensor *in[INPUTS];
         for (int i = 0; i < INPUTS; i++) {
             dx[i][type] = zeros(dim[i][0] * dim[i][1]);
-            in[i] = rf_input(g, x[i], dx[i][type], 2, dim[i]);
+            in[i] = rf__input(g, x[i], dx[i][type], 2, dim[i]);
         }
         const rf_attention_spec spec = {.heads = HEADS,
                                         .B = 2,
@@ -299,11 +299,11 @@ static void relative_attention_of_rounded_numbers(void **state)
                                         .relative_bias = in[4],
                                         .more_query = in[5],
                                         .more_key = in[6]};
-        rf_tensor *a = rf_attention(g, in[0], &spec);
+        rf_tensor *a = rf__attention(g, in[0], &spec);
         y[type] = t_floats(T * C);
         memcpy(y[type], a->f32, T * C * sizeof(float));
-        assert_int_equal(rf_backward(g, t_weighted(g, a, dy), NULL), RF_OK);
-        rf_graph_free(g);
+        assert_int_equal(rf__backward(g, t_weighted(g, a, dy), NULL), RF_OK);
+        rf__graph_free(g);
         rf_ctx_free(ctx);
     }
     assert_memory_not_equal(y[0], y[1], T * C * sizeof(float));

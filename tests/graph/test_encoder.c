@@ -72,38 +72,38 @@ static rf_tensor *run_layer(rf_graph *g, rf_tensor *h, const void *arg)
     const rf_attention_spec spec = {
         .heads = e->H, .B = e->B, .start = e->start, .rope = e->rope, .row = e->position, .drop = e->p};
     const double eps = 1e-5;
-    rf_tensor *a = rf_attention(g, rf_linear(g, h, w[QKV], w[QKV_B], RF_ACT_NONE), &spec);
-    a = rf_linear(g, a, w[OUT], w[OUT_B], RF_ACT_NONE);
-    h = rf_norm(g, rf_spend(a), h, e->p, w[G1], w[B1], eps, RF_NORM_LAYER);
-    rf_tensor *f = rf_linear(g, h, w[UP], w[UP_B], RF_ACT_GELU);
-    f = rf_linear(g, rf_spend(f), w[DOWN], w[DOWN_B], RF_ACT_NONE);
-    return rf_norm(g, rf_spend(f), h, e->p, w[G2], w[B2], eps, RF_NORM_LAYER);
+    rf_tensor *a = rf__attention(g, rf__linear(g, h, w[QKV], w[QKV_B], RF_ACT_NONE), &spec);
+    a = rf__linear(g, a, w[OUT], w[OUT_B], RF_ACT_NONE);
+    h = rf__norm(g, rf__spend(a), h, e->p, w[G1], w[B1], eps, RF_NORM_LAYER);
+    rf_tensor *f = rf__linear(g, h, w[UP], w[UP_B], RF_ACT_GELU);
+    f = rf__linear(g, rf__spend(f), w[DOWN], w[DOWN_B], RF_ACT_NONE);
+    return rf__norm(g, rf__spend(f), h, e->p, w[G2], w[B2], eps, RF_NORM_LAYER);
 }
 
 static rf_tensor *run_net(rf_graph *g, const net *e, rf_tensor **hidden)
 {
     layer l = {.e = e};
-    rf_graph_products(g, e->products);
+    rf__graph_products(g, e->products);
     for (int i = 0; i < WEIGHTS; i++)
-        l.w[i] = rf_parameter(g, e->value[i], e->grad[i], e->shape[i].rank, e->shape[i].dim);
-    rf_tensor *word = rf_embed(g, l.w[WORD], e->id, e->N), *type = rf_embed(g, l.w[TYPE], e->type, e->N);
-    rf_tensor *h = rf_norm(g, rf_spend(word), rf_spend(type), 0, l.w[G0], l.w[B0], 1e-5, RF_NORM_LAYER);
-    h = rf_dropout(g, h, e->p);
+        l.w[i] = rf__parameter(g, e->value[i], e->grad[i], e->shape[i].rank, e->shape[i].dim);
+    rf_tensor *word = rf__embed(g, l.w[WORD], e->id, e->N), *type = rf__embed(g, l.w[TYPE], e->type, e->N);
+    rf_tensor *h = rf__norm(g, rf__spend(word), rf__spend(type), 0, l.w[G0], l.w[B0], 1e-5, RF_NORM_LAYER);
+    h = rf__dropout(g, h, e->p);
     for (int i = 0; i < e->layers; i++)
-        h = e->again ? rf_recompute(g, h, run_layer, &l, sizeof l) : run_layer(g, h, &l);
+        h = e->again ? rf__recompute(g, h, run_layer, &l, sizeof l) : run_layer(g, h, &l);
     if (hidden) *hidden = h;
-    return rf_vocab_loss(g, rf_rows(g, h, e->row, e->n), l.w[WORD], l.w[BIAS], e->label, e->n, 1 / (double)e->n, NULL,
-                         NULL);
+    return rf__vocab_loss(g, rf__rows(g, h, e->row, e->n), l.w[WORD], l.w[BIAS], e->label, e->n, 1 / (double)e->n, NULL,
+                          NULL);
 }
 
 /* Forward and backward from zeroed gradients. */
 static rf_status step_net(rf_graph *g, const net *e, float *loss, rf_error *why)
 {
     for (int i = 0; i < WEIGHTS; i++) memset(e->grad[i], 0, (size_t)count(e, i) * sizeof(float));
-    if (rf_graph_reset(g)) return RF_ENOMEM;
-    rf_graph_record(g, 1, T_SEED, T_STEP);
+    if (rf__graph_reset(g)) return RF_ENOMEM;
+    rf__graph_record(g, 1, T_SEED, T_STEP);
     rf_tensor *l = run_net(g, e, NULL);
-    const rf_status status = rf_backward(g, l, why);
+    const rf_status status = rf__backward(g, l, why);
     if (!status && loss) *loss = *l->f32;
     return status;
 }
@@ -262,7 +262,7 @@ static void the_encoder_has_its_gradient(void **state)
             t_near(loss, net_in_double(&e, w, &s), 100 * FLT_EPSILON * loss);
             check_directions(&e, w, &s);
             rf_rope_free(rope);
-            rf_graph_free(g);
+            rf__graph_free(g);
             rf_ctx_free(ctx);
             t_free_all();
         }
@@ -295,7 +295,7 @@ static void workers_do_not_change_bits(void **state)
             if (threads == 1) first_loss = loss;
             assert_memory_equal(&loss, &first_loss, sizeof loss);
             rf_rope_free(rope);
-            rf_graph_free(g);
+            rf__graph_free(g);
             rf_ctx_free(ctx);
         }
         t_free_all();
@@ -316,9 +316,9 @@ static float *gradients(const net *e, int threads, float *loss, size_t *memory)
     float *all = t_floats(n);
     if (step_net(g, &with, loss, &why)) fail_msg("%s", why.text);
     for (int w = 0; w < WEIGHTS; at += count(e, w++)) memcpy(all + at, e->grad[w], (size_t)count(e, w) * sizeof *all);
-    if (memory) *memory = rf_graph_memory(g);
+    if (memory) *memory = rf__graph_memory(g);
     rf_rope_free(rope);
-    rf_graph_free(g);
+    rf__graph_free(g);
     rf_ctx_free(ctx);
     return all;
 }
@@ -397,13 +397,13 @@ static void a_step_of_known_shape_allocates_nothing(void **state)
     for (int lap = 0; lap < 8; lap++) {
         e.again = lap >= 4;
         if (lap == 4) calls = 0;
-        assert_int_equal(rf_graph_reset(g), RF_OK);              /* the second pass merges the first one's blocks */
+        assert_int_equal(rf__graph_reset(g), RF_OK);             /* the second pass merges the first one's blocks */
         if (lap % 4 == 1) calls = memory.calls;
         assert_int_equal(step_net(g, &e, NULL, &why), RF_OK);
         if (lap % 4 >= 1) assert_int_equal(memory.calls, calls);
     }
     rf_rope_free(rope);
-    rf_graph_free(g);
+    rf__graph_free(g);
     rf_ctx_free(ctx);
     assert_int_equal(memory.live, 0);
     t_free_all();
@@ -420,7 +420,7 @@ static bool fails_cleanly(net *e, long n, bool forever)
     rf_error why = {0};
     rf_graph *g = NULL;
     memory.fail = memory.calls + n;
-    rf_status status = rf_graph_new(ctx, &g, &why);
+    rf_status status = rf__graph_new(ctx, &g, &why);
     for (int lap = 0; lap < 2 && !status; lap++) status = step_net(g, e, NULL, &why);
     const bool reached = memory.calls >= memory.fail;
     if (status) {
@@ -431,7 +431,7 @@ static bool fails_cleanly(net *e, long n, bool forever)
     memory.fail = 0;
     why = (rf_error){0};
     if (g) assert_int_equal(step_net(g, e, NULL, &why), RF_OK);
-    rf_graph_free(g);
+    rf__graph_free(g);
     rf_rope_free(rope);
     rf_ctx_free(ctx);
     assert_int_equal(memory.live, 0);
@@ -467,27 +467,27 @@ static void inference_is_the_same_network(void **state)
     plain.p = 0;
     float loss = 0;
     if (step_net(g, &plain, &loss, &why)) fail_msg("%s", why.text);
-    assert_int_equal(rf_graph_reset(g), RF_OK);
-    rf_graph_record(g, 0, 0, 0);
+    assert_int_equal(rf__graph_reset(g), RF_OK);
+    rf__graph_record(g, 0, 0, 0);
     rf_tensor *l = run_net(g, &e, NULL);
-    assert_int_equal(rf_graph_error(g)->code, RF_OK);
+    assert_int_equal(rf__graph_error(g)->code, RF_OK);
     assert_int_equal(l->tracked, 0);
     t_near(*l->f32, loss, 30 * FLT_EPSILON * loss);             /* bias and activation at the store round differently */
 
     rf_packed *packed = NULL;
     if (rf_pack(ctx, RF_F32, 32, 16, e.value[UP], &packed, &why)) fail_msg("%s", why.text);
-    rf_tensor *x = rf_constant(g, e.value[OUT], 2, (int64_t[]){16, 16}),
-              *w = rf_parameter(g, e.value[UP], NULL, 2, (int64_t[]){32, 16});
-    rf_tensor *b = rf_parameter(g, e.value[UP_B], NULL, 1, (int64_t[]){32});
-    rf_tensor *y = rf_linear(g, x, w, b, RF_ACT_GELU);
-    w = rf_parameter(g, NULL, NULL, 2, (int64_t[]){32, 16});     /* the packed form is all there is */
+    rf_tensor *x = rf__constant(g, e.value[OUT], 2, (int64_t[]){16, 16}),
+              *w = rf__parameter(g, e.value[UP], NULL, 2, (int64_t[]){32, 16});
+    rf_tensor *b = rf__parameter(g, e.value[UP_B], NULL, 1, (int64_t[]){32});
+    rf_tensor *y = rf__linear(g, x, w, b, RF_ACT_GELU);
+    w = rf__parameter(g, NULL, NULL, 2, (int64_t[]){32, 16});    /* the packed form is all there is */
     w->packed = packed;
-    rf_tensor *z = rf_linear(g, x, w, b, RF_ACT_GELU);
-    assert_int_equal(rf_graph_error(g)->code, RF_OK);
+    rf_tensor *z = rf__linear(g, x, w, b, RF_ACT_GELU);
+    assert_int_equal(rf__graph_error(g)->code, RF_OK);
     t_close(z->f32, y->f32, 16 * 32, 40 * FLT_EPSILON, 0);
     rf_packed_free(packed);
     rf_rope_free(rope);
-    rf_graph_free(g);
+    rf__graph_free(g);
     rf_ctx_free(ctx);
     t_free_all();
 }

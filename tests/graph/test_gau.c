@@ -9,7 +9,7 @@ static const float scale[N] = {0.5f, 1.25f, -2, 1, 0.75f};
 static rf_tensor *pair_run(rf_graph *g, rf_tensor *const in[], const void *what)
 {
     (void)what;
-    return rf_gau_pair(g, in[0], in[1], in[2], scale);
+    return rf__gau_pair(g, in[0], in[1], in[2], scale);
 }
 
 static void pair_formula(double *y, const double *const in[], const void *what)
@@ -26,7 +26,7 @@ static void pair_formula(double *y, const double *const in[], const void *what)
 static rf_tensor *heads_run(rf_graph *g, rf_tensor *const in[], const void *what)
 {
     (void)what;
-    return rf_gau_heads(g, in[0], in[1]);
+    return rf__gau_heads(g, in[0], in[1]);
 }
 
 static void heads_formula(double *y, const double *const in[], const void *what)
@@ -43,7 +43,7 @@ static void heads_formula(double *y, const double *const in[], const void *what)
 static rf_tensor *gate_run(rf_graph *g, rf_tensor *const in[], const void *what)
 {
     (void)what;
-    return rf_gau_gate(g, in[0], in[1], S);
+    return rf__gau_gate(g, in[0], in[1], S);
 }
 
 static void gate_formula(double *y, const double *const in[], const void *what)
@@ -92,17 +92,17 @@ static void refusals(void **state)
                                            "gau_heads: expected [q | k] [N,2S] and x [N,2U+S], got [5,6] and [5,20]",
                                            "gau_gate: expected x [N,2U+4] and w [N,U rounded up"};
         rf_graph *g = NULL;
-        assert_int_equal(rf_graph_new(ctx, &g, NULL), RF_OK);
-        rf_tensor *x = rf_input(g, t_normal(N * 20), NULL, 2, (int64_t[]){N, 20}),
-                  *three = rf_input(g, t_normal(3), NULL, 1, (int64_t[]){3}),
-                  *four = rf_input(g, t_normal(4), NULL, 1, (int64_t[]){4}),
-                  *six = rf_input(g, t_normal(N * 6), NULL, 2, (int64_t[]){N, 6});
-        if (i == 0) rf_gau_pair(g, x, three, four, scale);
-        if (i == 1) rf_gau_pair(g, x, four, four, NULL);
-        if (i == 2) rf_gau_heads(g, six, x);
-        if (i == 3) rf_gau_gate(g, x, six, 4);
-        t_failed(rf_graph_error(g), i == 1 ? RF_EARG : RF_ESHAPE, says[i]);
-        rf_graph_free(g);
+        assert_int_equal(rf__graph_new(ctx, &g, NULL), RF_OK);
+        rf_tensor *x = rf__input(g, t_normal(N * 20), NULL, 2, (int64_t[]){N, 20}),
+                  *three = rf__input(g, t_normal(3), NULL, 1, (int64_t[]){3}),
+                  *four = rf__input(g, t_normal(4), NULL, 1, (int64_t[]){4}),
+                  *six = rf__input(g, t_normal(N * 6), NULL, 2, (int64_t[]){N, 6});
+        if (i == 0) rf__gau_pair(g, x, three, four, scale);
+        if (i == 1) rf__gau_pair(g, x, four, four, NULL);
+        if (i == 2) rf__gau_heads(g, six, x);
+        if (i == 3) rf__gau_gate(g, x, six, 4);
+        t_failed(rf__graph_error(g), i == 1 ? RF_EARG : RF_ESHAPE, says[i]);
+        rf__graph_free(g);
     }
     rf_ctx_free(ctx);
     t_free_all();

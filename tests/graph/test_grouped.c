@@ -11,8 +11,8 @@ struct head_norm { int64_t N, H, G, D; rf_norm_kind kind; bool biased; };
 static rf_tensor *norm_run(rf_graph *g, rf_tensor *const in[], const void *what)
 {
     const struct head_norm *s = what;
-    return rf_head_norm(g, in[0], in[1], s->biased ? in[3] : NULL, in[2], s->biased ? in[4] : NULL, s->H,
-                        s->G == s->H ? 0 : s->G, 1e-5, s->kind);
+    return rf__head_norm(g, in[0], in[1], s->biased ? in[3] : NULL, in[2], s->biased ? in[4] : NULL, s->H,
+                         s->G == s->H ? 0 : s->G, 1e-5, s->kind);
 }
 
 static void norm_formula(double *y, const double *const in[], const void *what)
@@ -71,13 +71,13 @@ static void head_norm_refuses(void **state)
     for (size_t i = 0; i < RF_COUNT(expected); i++) {
         rf_graph *g;
         rf_error why = {0};
-        if (rf_graph_new(ctx, &g, &why)) fail_msg("%s", why.text);
-        rf_tensor *x = rf_constant(g, t_floats(2 * 20), 2, (const int64_t[]){2, i ? 20 : 18});
-        rf_tensor *gamma = rf_constant(g, t_floats(4), 1, (const int64_t[]){4});
-        rf_head_norm(g, x, gamma, NULL, gamma, NULL, i == 1 ? 1 : 3, i == 1 ? 2 : 1, i == 3,
-                     i == 2 ? (rf_norm_kind)7 : RF_NORM_RMS);
-        t_failed(rf_graph_error(g), rf_graph_error(g)->code, expected[i]);
-        rf_graph_free(g);
+        if (rf__graph_new(ctx, &g, &why)) fail_msg("%s", why.text);
+        rf_tensor *x = rf__constant(g, t_floats(2 * 20), 2, (const int64_t[]){2, i ? 20 : 18});
+        rf_tensor *gamma = rf__constant(g, t_floats(4), 1, (const int64_t[]){4});
+        rf__head_norm(g, x, gamma, NULL, gamma, NULL, i == 1 ? 1 : 3, i == 1 ? 2 : 1, i == 3,
+                      i == 2 ? (rf_norm_kind)7 : RF_NORM_RMS);
+        t_failed(rf__graph_error(g), rf__graph_error(g)->code, expected[i]);
+        rf__graph_free(g);
     }
     rf_ctx_free(ctx);
     t_free_all();
@@ -108,13 +108,13 @@ static struct result attend(const rf_ctx *ctx, const float *qkv, const float *kv
     struct result r = {t_floats(N * H * D), t_floats(N * width), t_floats(M * 2 * G * D)};
     rf_graph *g;
     rf_error why = {0};
-    if (rf_graph_new(ctx, &g, &why)) fail_msg("%s", why.text);
-    rf_graph_record(g, true, 1, 1);
-    rf_graph_products(g, type);
+    if (rf__graph_new(ctx, &g, &why)) fail_msg("%s", why.text);
+    rf__graph_record(g, true, 1, 1);
+    rf__graph_products(g, type);
     memset(r.d_queries, 0, (size_t)(N * width) * sizeof(float));
     memset(r.d_keys, 0, (size_t)(M * 2 * G * D) * sizeof(float));
-    rf_tensor *x = rf_input(g, (float *)(uintptr_t)qkv, r.d_queries, 2, (const int64_t[]){N, width});
-    rf_tensor *k = rf_input(g, (float *)(uintptr_t)kv, r.d_keys, 2, (const int64_t[]){M, 2 * G * D});
+    rf_tensor *x = rf__input(g, (float *)(uintptr_t)qkv, r.d_queries, 2, (const int64_t[]){N, width});
+    rf_tensor *k = rf__input(g, (float *)(uintptr_t)kv, r.d_keys, 2, (const int64_t[]){M, 2 * G * D});
     const rf_attention_spec spec = {.heads = H,
                                     .kv_heads = G == H ? 0 : G,
                                     .B = 2,
@@ -123,13 +123,13 @@ static struct result attend(const rf_ctx *ctx, const float *qkv, const float *kv
                                     .causal = !apart,
                                     .key_value = apart ? k : NULL,
                                     .key_start = apart ? key_starts : NULL};
-    rf_tensor *y = rf_attention(g, x, &spec);
-    if (rf_graph_error(g)->code) fail_msg("%s", rf_graph_error(g)->text);
+    rf_tensor *y = rf__attention(g, x, &spec);
+    if (rf__graph_error(g)->code) fail_msg("%s", rf__graph_error(g)->text);
     memcpy(r.y, y->f32, (size_t)(N * H * D) * sizeof(float));
     float *weight = t_floats(N * H * D);
     for (int64_t i = 0; i < N * H * D; i++) weight[i] = (float)sin(0.7 * (double)i);
-    if (rf_backward(g, rf_inner(g, y, weight), &why)) fail_msg("%s", why.text);
-    rf_graph_free(g);
+    if (rf__backward(g, rf__inner(g, y, weight), &why)) fail_msg("%s", why.text);
+    rf__graph_free(g);
     return r;
 }
 
@@ -173,11 +173,11 @@ static void heads_that_do_not_divide(void **state)
     rf_ctx *ctx = t_ctx(1, NULL);
     rf_graph *g;
     rf_error why = {0};
-    if (rf_graph_new(ctx, &g, &why)) fail_msg("%s", why.text);
-    rf_tensor *x = rf_constant(g, t_floats(N * 10 * D), 2, (const int64_t[]){N, 10 * D});
-    rf_attention(g, x, &(rf_attention_spec){.heads = 4, .kv_heads = 3, .B = 2, .start = starts});
-    t_failed(rf_graph_error(g), RF_ESHAPE, "heads: expected 1 or more, a multiple of the 3 heads of keys, got 4");
-    rf_graph_free(g);
+    if (rf__graph_new(ctx, &g, &why)) fail_msg("%s", why.text);
+    rf_tensor *x = rf__constant(g, t_floats(N * 10 * D), 2, (const int64_t[]){N, 10 * D});
+    rf__attention(g, x, &(rf_attention_spec){.heads = 4, .kv_heads = 3, .B = 2, .start = starts});
+    t_failed(rf__graph_error(g), RF_ESHAPE, "heads: expected 1 or more, a multiple of the 3 heads of keys, got 4");
+    rf__graph_free(g);
     rf_ctx_free(ctx);
     t_free_all();
 }

@@ -35,7 +35,7 @@ static rf_linear_attention_spec spec_of(const struct linear *c)
 static rf_tensor *run(rf_graph *g, rf_tensor *const in[], const void *what)
 {
     const rf_linear_attention_spec spec = spec_of(what);
-    return rf_linear_attention(g, in[0], &spec);
+    return rf__linear_attention(g, in[0], &spec);
 }
 
 static void formula(double *y, const double *const in[], const void *what)
@@ -102,7 +102,7 @@ static void refusals(void **state)
     struct linear c = {.map = "favor", .order = LINEAR_EQ19, .rope = rope};
     for (size_t i = 0; i < RF_COUNT(says); i++) {
         rf_graph *g = t_graph(ctx);
-        rf_tensor *qkv = rf_input(g, t_normal(N * 3 * HEADS * D), NULL, 2, (int64_t[]){N, 3 * HEADS * D});
+        rf_tensor *qkv = rf__input(g, t_normal(N * 3 * HEADS * D), NULL, 2, (int64_t[]){N, 3 * HEADS * D});
         rf_linear_attention_spec spec = spec_of(&c);
         if (i == 0) spec.feature_map = "gelu";
         if (i == 1) spec.features = 0;
@@ -111,9 +111,9 @@ static void refusals(void **state)
         if (i == 5) spec.past = (const float *const[]){NULL}, spec.rope = NULL, spec.row = NULL;
         if (i == 6) spec.rotate_features = 0, spec.row = far;
         if (i == 7) spec.decay = c.decay;
-        rf_linear_attention(g, qkv, &spec);
-        t_failed(rf_graph_error(g), codes[i], says[i]);
-        rf_graph_free(g);
+        rf__linear_attention(g, qkv, &spec);
+        t_failed(rf__graph_error(g), codes[i], says[i]);
+        rf__graph_free(g);
     }
     rf_rope_free(rope);
     rf_ctx_free(ctx);
@@ -133,11 +133,11 @@ static void denominators_are_counted(void **state)
     rf_linear_attention_spec spec = spec_of(&c);
     spec.underflows = &underflows;
     const rf_tensor *y =
-        rf_linear_attention(g, rf_input(g, x, NULL, 2, (int64_t[]){N, 3 * HEADS * D}), &spec);
-    assert_int_equal(rf_graph_error(g)->code, RF_OK);
+        rf__linear_attention(g, rf__input(g, x, NULL, 2, (int64_t[]){N, 3 * HEADS * D}), &spec);
+    assert_int_equal(rf__graph_error(g)->code, RF_OK);
     assert_int_equal(underflows, 5 + N * HEADS);
     for (int i = 0; i < N * HEADS * D; i++) assert_true(y->f32[i] == 0);
-    rf_graph_free(g);
+    rf__graph_free(g);
     rf_ctx_free(ctx);
     t_free_all();
 }

@@ -55,13 +55,13 @@ static bool one_case(FILE *f, rf_ctx *ctx)
     rf_graph *g = t_graph(ctx);
     rf_error why = {0};
     snprintf(what, sizeof what, "%s, %s, causal %d", map, order, causal);
-    rf_graph_record(g, 1, T_SEED, T_STEP);
-    rf_tensor *y = rf_linear_attention(g, rf_input(g, qkv, d, 2, (int64_t[]){T, 3 * C}), &spec);
-    if (rf_graph_error(g)->code) fail_msg("%s: %s", what, rf_graph_error(g)->text);
+    rf__graph_record(g, 1, T_SEED, T_STEP);
+    rf_tensor *y = rf__linear_attention(g, rf__input(g, qkv, d, 2, (int64_t[]){T, 3 * C}), &spec);
+    if (rf__graph_error(g)->code) fail_msg("%s: %s", what, rf__graph_error(g)->text);
     close(what, y->f32, out, n, 2e-6);
-    if (rf_backward(g, t_weighted(g, y, weight), &why)) fail_msg("%s: %s", what, why.text);
+    if (rf__backward(g, t_weighted(g, y, weight), &why)) fail_msg("%s: %s", what, why.text);
     close(what, d, expected, 3 * n, 1e-5);
-    rf_graph_free(g);
+    rf__graph_free(g);
     rf_rope_free(rope);
     return true;
 }

@@ -10,8 +10,8 @@ static const int32_t labels[] = {3, 0, 4, 4, 2, 1, 0, 3, 1};
 static rf_tensor *vocab_run(rf_graph *g, rf_tensor *const in[], const void *what)
 {
     const struct vocab *v = what;
-    rf_graph_smoothing(g, v->smoothing);
-    return rf_vocab_loss(g, in[0], in[1], in[2], labels, v->n, 0.37, NULL, NULL);
+    rf__graph_smoothing(g, v->smoothing);
+    return rf__vocab_loss(g, in[0], in[1], in[2], labels, v->n, 0.37, NULL, NULL);
 }
 
 static void vocab_formula(double *y, const double *const in[], const void *what)
@@ -51,8 +51,8 @@ static const float of_other[] = {0.5F, -2, 1.25F, 3, -0.75F};
 static rf_tensor *sum_run(rf_graph *g, rf_tensor *const in[], const void *what)
 {
     const struct vocab *v = what;
-    rf_tensor *loss = vocab_run(g, in, what), *other = rf_inner(g, in[3], of_other);
-    return v->n % 2 ? rf_add(g, loss, other) : rf_add(g, other, loss);
+    rf_tensor *loss = vocab_run(g, in, what), *other = rf__inner(g, in[3], of_other);
+    return v->n % 2 ? rf__add(g, loss, other) : rf__add(g, other, loss);
 }
 
 static void sum_formula(double *y, const double *const in[], const void *what)
@@ -91,8 +91,8 @@ static double log_sum_exp(const double *z, int64_t n, int64_t stride)
 static rf_tensor *row_loss_run(rf_graph *g, rf_tensor *const in[], const void *what)
 {
     const struct loss *l = what;
-    rf_graph_smoothing(g, l->smoothing);
-    return rf_row_loss(g, in[0], loss_label, l->weighted ? loss_weight : NULL, 0.3, NULL, NULL);
+    rf__graph_smoothing(g, l->smoothing);
+    return rf__row_loss(g, in[0], loss_label, l->weighted ? loss_weight : NULL, 0.3, NULL, NULL);
 }
 
 static void row_loss_formula(double *y, const double *const in[], const void *what)
@@ -112,7 +112,7 @@ static void row_loss_formula(double *y, const double *const in[], const void *wh
 static rf_tensor *span_loss_run(rf_graph *g, rf_tensor *const in[], const void *what)
 {
     const struct loss *l = what;
-    return rf_span_loss(g, in[0], l->start, l->B, loss_label, 0.7, NULL, NULL);
+    return rf__span_loss(g, in[0], l->start, l->B, loss_label, 0.7, NULL, NULL);
 }
 
 static void span_loss_formula(double *y, const double *const in[], const void *what)
@@ -130,7 +130,7 @@ static void span_loss_formula(double *y, const double *const in[], const void *w
 static rf_tensor *binary_loss_run(rf_graph *g, rf_tensor *const in[], const void *what)
 {
     (void)what;
-    return rf_binary_loss(g, in[0], loss_target, 0.2, NULL);
+    return rf__binary_loss(g, in[0], loss_target, 0.2, NULL);
 }
 
 static void binary_loss_formula(double *y, const double *const in[], const void *what)
@@ -146,7 +146,7 @@ static void binary_loss_formula(double *y, const double *const in[], const void 
 static rf_tensor *square_loss_run(rf_graph *g, rf_tensor *const in[], const void *what)
 {
     (void)what;
-    return rf_square_loss(g, in[0], loss_target, 0.2, NULL);
+    return rf__square_loss(g, in[0], loss_target, 0.2, NULL);
 }
 
 static void square_loss_formula(double *y, const double *const in[], const void *what)
@@ -159,7 +159,7 @@ static void square_loss_formula(double *y, const double *const in[], const void 
 static rf_tensor *divergence_run(rf_graph *g, rf_tensor *const in[], const void *what)
 {
     const struct loss *l = what;
-    return rf_divergence(g, in[0], l->weighted ? loss_label : NULL, 0.4, NULL);
+    return rf__divergence(g, in[0], l->weighted ? loss_label : NULL, 0.4, NULL);
 }
 
 static void divergence_formula(double *y, const double *const in[], const void *what)
@@ -215,7 +215,7 @@ struct vectors { int64_t n, m, C, W; double scale; };
 
 static rf_tensor *unit_run(rf_graph *g, rf_tensor *const in[], const void *what)
 {
-    return rf_unit(g, in[0], ((const struct vectors *)what)->W);
+    return rf__unit(g, in[0], ((const struct vectors *)what)->W);
 }
 
 static void unit_formula(double *y, const double *const in[], const void *what)
@@ -231,7 +231,7 @@ static void unit_formula(double *y, const double *const in[], const void *what)
 
 static rf_tensor *cross_run(rf_graph *g, rf_tensor *const in[], const void *what)
 {
-    return rf_cross(g, in[0], in[1], ((const struct vectors *)what)->scale);
+    return rf__cross(g, in[0], in[1], ((const struct vectors *)what)->scale);
 }
 
 static void cross_formula(double *y, const double *const in[], const void *what)
@@ -248,7 +248,7 @@ static void cross_formula(double *y, const double *const in[], const void *what)
 static rf_tensor *inner_run(rf_graph *g, rf_tensor *const in[], const void *what)
 {
     (void)what;
-    return rf_inner(g, in[0], loss_target);
+    return rf__inner(g, in[0], loss_target);
 }
 
 static void inner_formula(double *y, const double *const in[], const void *what)
@@ -260,7 +260,7 @@ static void inner_formula(double *y, const double *const in[], const void *what)
 
 static rf_tensor *cosent_run(rf_graph *g, rf_tensor *const in[], const void *what)
 {
-    return rf_cosent_loss(g, in[0], loss_target, ((const struct vectors *)what)->scale, 0.3, NULL);
+    return rf__cosent_loss(g, in[0], loss_target, ((const struct vectors *)what)->scale, 0.3, NULL);
 }
 
 static void cosent_formula(double *y, const double *const in[], const void *what)
@@ -275,7 +275,7 @@ static void cosent_formula(double *y, const double *const in[], const void *what
 
 static rf_tensor *triplet_run(rf_graph *g, rf_tensor *const in[], const void *what)
 {
-    return rf_triplet_loss(g, in[0], ((const struct vectors *)what)->scale, 0.6, NULL);
+    return rf__triplet_loss(g, in[0], ((const struct vectors *)what)->scale, 0.6, NULL);
 }
 
 static void triplet_formula(double *y, const double *const in[], const void *what)
@@ -323,7 +323,7 @@ static const float list_label[] = {1, 0, 0.25F, 0, 0, 1, 0.5F, 0.75F, 0, 1};
 static rf_tensor *lists_run(rf_graph *g, rf_tensor *const in[], const void *what)
 {
     const struct lists *l = what;
-    return rf_list_loss(g, in[0], l->start, l->B, list_label, l->kind, 0.6, NULL);
+    return rf__list_loss(g, in[0], l->start, l->B, list_label, l->kind, 0.6, NULL);
 }
 
 static int64_t place(const double *x, int64_t n, int64_t i)
@@ -416,11 +416,11 @@ static void labels_without_a_loss(void **state)
     for (size_t i = 0; i <= RF_COUNT(all); i++) {
         rf_graph *g = t_graph(ctx);
         const bool fine = i < RF_COUNT(all);
-        rf_list_loss(g, rf_constant(g, z, 2, (int64_t[]){4, 1}), fine ? start : none, 2, all[fine ? i : 0].label,
-                     all[fine ? i : 0].kind, 1, NULL);
-        assert_int_equal(rf_graph_error(g)->code, fine ? RF_EDATA : RF_ESHAPE);
-        if (fine) assert_string_equal(rf_graph_error(g)->text, all[i].message);
-        rf_graph_free(g);
+        rf__list_loss(g, rf__constant(g, z, 2, (int64_t[]){4, 1}), fine ? start : none, 2, all[fine ? i : 0].label,
+                      all[fine ? i : 0].kind, 1, NULL);
+        assert_int_equal(rf__graph_error(g)->code, fine ? RF_EDATA : RF_ESHAPE);
+        if (fine) assert_string_equal(rf__graph_error(g)->text, all[i].message);
+        rf__graph_free(g);
     }
     rf_ctx_free(ctx);
 }
@@ -433,14 +433,14 @@ static void vectors_without_an_answer(void **state)
     float x[] = {1, 2, 0, 0, 3, 4};
     for (int i = 0; i < 4; i++) {
         rf_graph *g = t_graph(ctx);
-        rf_tensor *t = rf_constant(g, x, 2, (int64_t[]){3, 2}), *two = rf_constant(g, x, 2, (int64_t[]){2, 3});
-        if (i == 0) rf_unit(g, t, 0);
-        if (i == 1) rf_unit(g, t, 3);
-        if (i == 2) rf_cross(g, t, two, 1);
-        if (i == 3) rf_triplet_loss(g, two, 1, 1, NULL);
-        assert_int_equal(rf_graph_error(g)->code, i ? RF_ESHAPE : RF_ENUMERIC);
-        if (!i) assert_non_null(strstr(rf_graph_error(g)->text, "row 1: expected a finite length above 0, got 0"));
-        rf_graph_free(g);
+        rf_tensor *t = rf__constant(g, x, 2, (int64_t[]){3, 2}), *two = rf__constant(g, x, 2, (int64_t[]){2, 3});
+        if (i == 0) rf__unit(g, t, 0);
+        if (i == 1) rf__unit(g, t, 3);
+        if (i == 2) rf__cross(g, t, two, 1);
+        if (i == 3) rf__triplet_loss(g, two, 1, 1, NULL);
+        assert_int_equal(rf__graph_error(g)->code, i ? RF_ESHAPE : RF_ENUMERIC);
+        if (!i) assert_non_null(strstr(rf__graph_error(g)->text, "row 1: expected a finite length above 0, got 0"));
+        rf__graph_free(g);
     }
     rf_ctx_free(ctx);
 }

@@ -24,7 +24,7 @@ struct linear { int64_t N, K, M; rf_act act; bool bias; };
 static rf_tensor *linear_run(rf_graph *g, rf_tensor *const in[], const void *what)
 {
     const struct linear *l = what;
-    return rf_linear(g, in[0], in[1], in[2], l->act);
+    return rf__linear(g, in[0], in[1], in[2], l->act);
 }
 
 static void linear_formula(double *y, const double *const in[], const void *what)
@@ -62,7 +62,7 @@ struct linear_part { struct linear l; int64_t first, rows; };
 static rf_tensor *linear_part_run(rf_graph *g, rf_tensor *const in[], const void *what)
 {
     const struct linear_part *p = what;
-    return rf_linear_part(g, in[0], in[1], in[2], p->first, p->l.M, p->l.act);
+    return rf__linear_part(g, in[0], in[1], in[2], p->first, p->l.M, p->l.act);
 }
 
 static void linear_part_formula(double *y, const double *const in[], const void *what)
@@ -100,7 +100,7 @@ struct flat { int64_t n; rf_act act; double p; int64_t dims[3]; };
 static rf_tensor *add_run(rf_graph *g, rf_tensor *const in[], const void *what)
 {
     (void)what;
-    return rf_add(g, in[0], in[1]);
+    return rf__add(g, in[0], in[1]);
 }
 
 static void add_formula(double *y, const double *const in[], const void *what)
@@ -112,8 +112,8 @@ static void add_formula(double *y, const double *const in[], const void *what)
 static rf_tensor *thrice_run(rf_graph *g, rf_tensor *const in[], const void *what)
 {
     (void)what;
-    rf_tensor *x = rf_activate(g, in[0], RF_ACT_TANH);
-    return rf_add(g, x, rf_add(g, x, x));
+    rf_tensor *x = rf__activate(g, in[0], RF_ACT_TANH);
+    return rf__add(g, x, rf__add(g, x, x));
 }
 
 static void thrice_formula(double *y, const double *const in[], const void *what)
@@ -136,7 +136,7 @@ static void add(void **state)
 
 static rf_tensor *activate_run(rf_graph *g, rf_tensor *const in[], const void *what)
 {
-    return rf_activate(g, in[0], ((const struct flat *)what)->act);
+    return rf__activate(g, in[0], ((const struct flat *)what)->act);
 }
 
 static void activate_formula(double *y, const double *const in[], const void *what)
@@ -161,7 +161,7 @@ struct gate { int64_t N, M, K; rf_act act; rf_gate_order order; };
 static rf_tensor *gate_run(rf_graph *g, rf_tensor *const in[], const void *what)
 {
     const struct gate *s = what;
-    return s->K ? rf_gated_linear(g, in[0], in[1], in[2], s->act, s->order) : rf_gate(g, in[0], s->act, s->order);
+    return s->K ? rf__gated_linear(g, in[0], in[1], in[2], s->act, s->order) : rf__gate(g, in[0], s->act, s->order);
 }
 
 static double half_of(const struct gate *s, const double *const in[], int64_t n, int64_t column)
@@ -207,8 +207,8 @@ static void gate(void **state)
 
 static rf_tensor *dropout_run(rf_graph *g, rf_tensor *const in[], const void *what)
 {
-    rf_tensor *once = rf_dropout(g, in[0], 0.25);                /* number 0 of the step, then number 1 */
-    return rf_dropout(g, once, ((const struct flat *)what)->p);
+    rf_tensor *once = rf__dropout(g, in[0], 0.25);               /* number 0 of the step, then number 1 */
+    return rf__dropout(g, once, ((const struct flat *)what)->p);
 }
 
 static void dropout_formula(double *y, const double *const in[], const void *what)
@@ -242,7 +242,7 @@ static rf_tensor *gather_run(rf_graph *g, rf_tensor *const in[], const void *wha
     const struct gather *r = what;
     int32_t id[RF_COUNT(some_rows)];                             /* theirs only during the call */
     memcpy(id, some_rows, sizeof id);
-    rf_tensor *y = r->embed ? rf_embed(g, in[0], id, r->n) : rf_rows(g, in[0], id, r->n);
+    rf_tensor *y = r->embed ? rf__embed(g, in[0], id, r->n) : rf__rows(g, in[0], id, r->n);
     memset(id, 0x7f, sizeof id);
     return y;
 }
@@ -276,7 +276,7 @@ static rf_tensor *pool_run(rf_graph *g, rf_tensor *const in[], const void *what)
     const struct pool *p = what;
     int32_t start[5];
     memcpy(start, p->start, sizeof start);
-    rf_tensor *y = rf_pool(g, in[0], start, p->B, p->how);
+    rf_tensor *y = rf__pool(g, in[0], start, p->B, p->how);
     memset(start, 0x7f, sizeof start);
     return y;
 }
@@ -324,7 +324,7 @@ struct norm { int64_t N, C; rf_norm_kind kind; double p; bool residual, gamma, b
 static rf_tensor *norm_run(rf_graph *g, rf_tensor *const in[], const void *what)
 {
     const struct norm *s = what;
-    return rf_norm(g, in[0], in[1], s->p, in[2], in[3], 1e-5, s->kind);
+    return rf__norm(g, in[0], in[1], s->p, in[2], in[3], 1e-5, s->kind);
 }
 
 static void norm_formula(double *y, const double *const in[], const void *what)
@@ -377,7 +377,7 @@ static void norm(void **state)
 static rf_tensor *twice_run(rf_graph *g, rf_tensor *const in[], const void *what)
 {
     (void)what;
-    return rf_norm(g, in[0], in[0], 0, in[2], in[3], 1e-5, RF_NORM_LAYER);
+    return rf__norm(g, in[0], in[0], 0, in[2], in[3], 1e-5, RF_NORM_LAYER);
 }
 
 static void twice_formula(double *y, const double *const in[], const void *what)
@@ -402,14 +402,14 @@ static void norm_of_itself(void **state)
 static rf_tensor *stretch(rf_graph *g, rf_tensor *x, const void *arg)
 {
     rf_tensor *const *w = arg;
-    return rf_add(g, rf_dropout(g, rf_linear(g, x, *w, NULL, RF_ACT_TANH), 0.25), x);
+    return rf__add(g, rf__dropout(g, rf__linear(g, x, *w, NULL, RF_ACT_TANH), 0.25), x);
 }
 
 static rf_tensor *recompute_run(rf_graph *g, rf_tensor *const in[], const void *what)
 {
     (void)what;
-    rf_tensor *h = rf_recompute(g, in[0], stretch, &in[1], sizeof in[1]);
-    return rf_recompute(g, h, stretch, &in[1], sizeof in[1]);
+    rf_tensor *h = rf__recompute(g, in[0], stretch, &in[1], sizeof in[1]);
+    return rf__recompute(g, h, stretch, &in[1], sizeof in[1]);
 }
 
 static void recompute_formula(double *y, const double *const in[], const void *what)

@@ -9,7 +9,7 @@
 static rf_tensor *mul_run(rf_graph *g, rf_tensor *const in[], const void *what)
 {
     (void)what;
-    return rf_mul(g, in[0], in[1]);
+    return rf__mul(g, in[0], in[1]);
 }
 
 static void mul_formula(double *y, const double *const in[], const void *what)
@@ -40,7 +40,7 @@ static rf_tensor *mix_run(rf_graph *g, rf_tensor *const in[], const void *what)
     const int32_t *id[4];
     memcpy(copy, mixed, sizeof copy);
     for (int k = 0; k < 4; k++) id[k] = copy[k];
-    rf_tensor *y = rf_mix(g, in[0], m->terms, weight, id, m->n);
+    rf_tensor *y = rf__mix(g, in[0], m->terms, weight, id, m->n);
     memset(copy, 0x7f, sizeof copy);                             /* the caller's again */
     return y;
 }
@@ -117,7 +117,7 @@ static rf_tensor *rotate_parts_run(rf_graph *g, rf_tensor *const in[], const voi
         spec.rope[p] = t->rope[p];
         spec.row[p] = row;
     }
-    rf_tensor *y = rf_rotate_parts(g, in[0], &spec);
+    rf_tensor *y = rf__rotate_parts(g, in[0], &spec);
     memset(row, 0x7f, sizeof row);
     return y;
 }
@@ -182,7 +182,7 @@ static rf_tensor *rotate_learned_run(rf_graph *g, rf_tensor *const in[], const v
     memcpy(position, positions, sizeof position);
     for (int64_t i = 0; i < s->r / 2; i++) theta[i] = 0.1 * angle_of(0, i, s->r);
     const rf_rotate_learned_spec spec = {s->parts, s->rotated, s->heads, theta, position};
-    rf_tensor *y = rf_rotate_learned(g, in[0], in[1], &spec);
+    rf_tensor *y = rf__rotate_learned(g, in[0], in[1], &spec);
     memset(theta, 0x7f, sizeof theta);
     memset(position, 0x7f, sizeof position);
     return y;
@@ -234,7 +234,7 @@ static rf_tensor *unfold_run(rf_graph *g, rf_tensor *const in[], const void *wha
     const struct window *w = what;
     int32_t start[5];
     memcpy(start, w->start, sizeof start);
-    rf_tensor *y = rf_unfold(g, in[0], w->before, w->after, start, w->B);
+    rf_tensor *y = rf__unfold(g, in[0], w->before, w->after, start, w->B);
     memset(start, 0x7f, sizeof start);
     return y;
 }
@@ -275,7 +275,7 @@ static rf_tensor *recur_run(rf_graph *g, rf_tensor *const in[], const void *what
     const struct window *w = what;
     int32_t start[5];
     memcpy(start, w->start, sizeof start);
-    rf_tensor *y = rf_recur(g, in[0], in[1], start, w->B);
+    rf_tensor *y = rf__recur(g, in[0], in[1], start, w->B);
     memset(start, 0x7f, sizeof start);
     return y;
 }
@@ -318,7 +318,7 @@ struct flow { rf_flow_kind how; int64_t T, W, F; };
 static rf_tensor *flow_run(rf_graph *g, rf_tensor *const in[], const void *what)
 {
     const struct flow *f = what;
-    return rf_flow(g, f->how, 0.125, in[0], in[1], in[2], f->T);
+    return rf__flow(g, f->how, 0.125, in[0], in[1], in[2], f->T);
 }
 
 static void slope(double *out, const double *p, double t, const double *a, const double *b, const struct flow *f)

@@ -7,7 +7,7 @@ enum { N = 5, H = 3, D = 4, C = H * D, TYPES = 3, R = 6 };
 static rf_tensor *dots_run(rf_graph *g, rf_tensor *const in[], const void *what)
 {
     (void)what;
-    return rf_dots(g, in[0], in[1], H, 0.5);
+    return rf__dots(g, in[0], in[1], H, 0.5);
 }
 
 static void dots_formula(double *y, const double *const in[], const void *what)
@@ -35,7 +35,7 @@ static const int32_t types[N] = {0, 2, 1, 1, 0};
 static rf_tensor *segment_run(rf_graph *g, rf_tensor *const in[], const void *what)
 {
     (void)what;
-    return rf_segment(g, in[0], in[1], in[2], H, types, TYPES);
+    return rf__segment(g, in[0], in[1], in[2], H, types, TYPES);
 }
 
 static void segment_formula(double *y, const double *const in[], const void *what)
@@ -67,7 +67,7 @@ static void segment(void **state)
 static rf_tensor *beside_run(rf_graph *g, rf_tensor *const in[], const void *what)
 {
     (void)what;
-    return rf_beside(g, in[0], in[1], in[2]);
+    return rf__beside(g, in[0], in[1], in[2]);
 }
 
 static void beside_formula(double *y, const double *const in[], const void *what)
@@ -90,7 +90,7 @@ static void with_the_bias(void **state)
 
 static rf_tensor *bias_run(rf_graph *g, rf_tensor *const in[], const void *what)
 {
-    return rf_kernel_bias(g, in[0], in[1], R, *(const int *)what);
+    return rf__kernel_bias(g, in[0], in[1], R, *(const int *)what);
 }
 
 static void bias_formula(double *y, const double *const in[], const void *what)
@@ -124,17 +124,17 @@ static void refusals(void **state)
                                            "tables for the heads, got rows of 12",
                                            "and b [N,H], got [5,12], [5,5] and", "offsets of 0 or more, got [5], [12]"};
         rf_graph *g = NULL;
-        assert_int_equal(rf_graph_new(ctx, &g, NULL), RF_OK);
-        rf_tensor *x = rf_input(g, t_normal(N * C), NULL, 2, (int64_t[]){N, C}),
-                  *w = rf_input(g, t_normal(C), NULL, 1, (int64_t[]){C});
-        rf_tensor *five = rf_input(g, t_normal(25), NULL, 2, (int64_t[]){N, 5}),
-                  *v = rf_input(g, t_normal(5), NULL, 1, (int64_t[]){5});
-        if (i == 0) rf_dots(g, x, w, 5, 1);
-        if (i == 1) rf_segment(g, x, w, x, H, types, TYPES);
-        if (i == 2) rf_beside(g, x, five, five);
-        if (i == 3) rf_kernel_bias(g, v, w, R, 0);
-        t_failed(rf_graph_error(g), RF_ESHAPE, says[i]);
-        rf_graph_free(g);
+        assert_int_equal(rf__graph_new(ctx, &g, NULL), RF_OK);
+        rf_tensor *x = rf__input(g, t_normal(N * C), NULL, 2, (int64_t[]){N, C}),
+                  *w = rf__input(g, t_normal(C), NULL, 1, (int64_t[]){C});
+        rf_tensor *five = rf__input(g, t_normal(25), NULL, 2, (int64_t[]){N, 5}),
+                  *v = rf__input(g, t_normal(5), NULL, 1, (int64_t[]){5});
+        if (i == 0) rf__dots(g, x, w, 5, 1);
+        if (i == 1) rf__segment(g, x, w, x, H, types, TYPES);
+        if (i == 2) rf__beside(g, x, five, five);
+        if (i == 3) rf__kernel_bias(g, v, w, R, 0);
+        t_failed(rf__graph_error(g), RF_ESHAPE, says[i]);
+        rf__graph_free(g);
     }
     rf_ctx_free(ctx);
     t_free_all();

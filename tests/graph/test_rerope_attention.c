@@ -9,7 +9,7 @@ static rf_tensor *far_run(rf_graph *g, rf_tensor *const in[], const void *what)
     const struct far *f = what;
     struct far copy = *f;
     const rf_near_far_spec spec = {f->H, f->B, f->window, copy.start, copy.position, f->causal};
-    rf_tensor *y = rf_near_far(g, in[0], in[1], in[2], &spec);
+    rf_tensor *y = rf__near_far(g, in[0], in[1], in[2], &spec);
     memset(&copy, 0x7f, sizeof copy);
     return y;
 }
@@ -50,26 +50,26 @@ static void near_far_by_rows(void **state)
     rf_ctx *ctx = t_ctx(2, NULL);
     rf_graph *g;
     rf_error why = {0};
-    if (rf_graph_new(ctx, &g, &why)) fail_msg("%s", why.text);
+    if (rf__graph_new(ctx, &g, &why)) fail_msg("%s", why.text);
     float *x[3], *dx[2][3], *y[2], *by = t_normal(N * C);
     for (int i = 0; i < 3; i++) x[i] = t_normal(N * 3 * C);
     for (int causal = 0; causal < 2; causal++)
         for (int window = 7; window < 2000; window *= 11) {
             for (int rows = 0; rows < 2; rows++) {
-                assert_int_equal(rf_graph_reset(g), RF_OK);
-                rf_graph_record(g, 1, T_SEED, T_STEP);
+                assert_int_equal(rf__graph_reset(g), RF_OK);
+                rf__graph_record(g, 1, T_SEED, T_STEP);
                 rf_tensor *in[3];
                 for (int i = 0; i < 3; i++) {
                     dx[rows][i] = t_floats(N * 3 * C);
                     memset(dx[rows][i], 0, N * 3 * C * sizeof(float));
-                    in[i] = rf_input(g, x[i], dx[rows][i], 2, (int64_t[]){N, 3 * C});
+                    in[i] = rf__input(g, x[i], dx[rows][i], 2, (int64_t[]){N, 3 * C});
                 }
                 const rf_near_far_spec spec = {H, TEXTS, window << rows, start, position[rows], causal};
-                rf_tensor *out = rf_near_far(g, in[0], in[1], in[2], &spec);
+                rf_tensor *out = rf__near_far(g, in[0], in[1], in[2], &spec);
                 y[rows] = t_floats(N * C);
-                if (rf_graph_error(g)->code) fail_msg("%s", rf_graph_error(g)->text);
+                if (rf__graph_error(g)->code) fail_msg("%s", rf__graph_error(g)->text);
                 memcpy(y[rows], out->f32, N * C * sizeof(float));
-                if (rf_backward(g, t_weighted(g, out, by), &why)) fail_msg("%s", why.text);
+                if (rf__backward(g, t_weighted(g, out, by), &why)) fail_msg("%s", why.text);
             }
             for (int i = 0; i < N * C; i++) t_near((double)y[0][i], (double)y[1][i], 2e-5);
             for (int i = 0; i < 3; i++) {
@@ -78,7 +78,7 @@ static void near_far_by_rows(void **state)
                 for (int j = 0; j < N * 3 * C; j++) t_near((double)dx[0][i][j], (double)dx[1][i][j], 2e-5 * most);
             }
         }
-    rf_graph_free(g);
+    rf__graph_free(g);
     rf_ctx_free(ctx);
     t_free_all();
 }
@@ -136,17 +136,17 @@ static void far_compare(rf_graph *g, float *const x[3], const float *by, int cau
     float *dx[3];
     rf_tensor *in[3];
     rf_error why = {0};
-    assert_int_equal(rf_graph_reset(g), RF_OK);
-    rf_graph_record(g, 1, T_SEED, T_STEP);
+    assert_int_equal(rf__graph_reset(g), RF_OK);
+    rf__graph_record(g, 1, T_SEED, T_STEP);
     for (int i = 0; i < 3; i++) {
         dx[i] = t_floats(ALL);
         memset(dx[i], 0, ALL * sizeof(float));
-        in[i] = rf_input(g, x[i], dx[i], 2, (int64_t[]){BIG_N, 3 * BIG_C});
+        in[i] = rf__input(g, x[i], dx[i], 2, (int64_t[]){BIG_N, 3 * BIG_C});
         assert_non_null(expected[i] = calloc(ALL, sizeof(double)));
     }
     const rf_near_far_spec spec = {BIG_H, BIG_TEXTS, BIG_WINDOW, big_start, position, causal};
-    rf_tensor *out = rf_near_far(g, in[0], in[1], in[2], &spec);
-    if (rf_backward(g, t_weighted(g, out, by), &why)) fail_msg("%s", why.text);
+    rf_tensor *out = rf__near_far(g, in[0], in[1], in[2], &spec);
+    if (rf__backward(g, t_weighted(g, out, by), &why)) fail_msg("%s", why.text);
     for (int64_t m = 0; m < BIG_N; m++)
         for (int64_t h = 0; h < BIG_H; h++) {
             const int b = m >= big_start[1];
@@ -170,7 +170,7 @@ static void near_far_large_scores(void **state)
     rf_ctx *ctx = t_ctx(2, NULL);
     rf_graph *g;
     rf_error why = {0};
-    if (rf_graph_new(ctx, &g, &why)) fail_msg("%s", why.text);
+    if (rf__graph_new(ctx, &g, &why)) fail_msg("%s", why.text);
     float *x[3], *by = t_normal(BIG_N * BIG_C);
     for (int i = 0; i < 3; i++) x[i] = t_normal(BIG_N * 3 * BIG_C);
     for (size_t c = 0; c < RF_COUNT(middle); c++) {
@@ -183,7 +183,7 @@ static void near_far_large_scores(void **state)
             }
         for (int causal = 0; causal < 2; causal++) far_compare(g, x, by, causal);
     }
-    rf_graph_free(g);
+    rf__graph_free(g);
     rf_ctx_free(ctx);
     t_free_all();
 }

@@ -45,21 +45,23 @@ static void rows_case(rf_ctx *ctx, const golden *c, bool weighted)
     rf_graph *g = t_graph(ctx);
     float *z = narrow(c->x, c->n * c->K), *dz = zeros(c->n * c->K), *weight = narrow(c->weight, c->K);
     double sum = 0;
-    rf_graph_smoothing(g, c->share);
-    rf_graph_record(g, 1, 1, 1);
-    rf_tensor *y = rf_row_loss(g, rf_input(g, z, dz, 2, (int64_t[]){c->n, c->K}), c->label, weighted ? weight : NULL, 1,
-                               &sum, NULL);
+    rf__graph_smoothing(g, c->share);
+    rf__graph_record(g, 1, 1, 1);
+    rf_tensor *y = rf__row_loss(g, rf__input(g, z, dz, 2, (int64_t[]){c->n, c->K}), c->label,
+                                weighted ? weight : NULL, 1, &sum, NULL);
     t_near(sum, c->loss, 1e-12 * (1 + c->loss));
-    assert_int_equal(rf_backward(g, y, NULL), RF_OK);
+    assert_int_equal(rf__backward(g, y, NULL), RF_OK);
     near_to(dz, c->dx, c->n * c->K, 4 * FLT_EPSILON, "rows: gradient");
-    rf_graph_reset(g);
-    rf_graph_record(g, 0, 0, 0);                                     /* an evaluation is not smoothed */
+    rf__graph_reset(g);
+    rf__graph_record(g, 0, 0, 0);                                    /* an evaluation is not smoothed */
     double plain = 0, hard = 0;
-    rf_row_loss(g, rf_input(g, z, dz, 2, (int64_t[]){c->n, c->K}), c->label, weighted ? weight : NULL, 1, &plain, NULL);
-    rf_graph_smoothing(g, 0);
-    rf_row_loss(g, rf_input(g, z, dz, 2, (int64_t[]){c->n, c->K}), c->label, weighted ? weight : NULL, 1, &hard, NULL);
+    rf__row_loss(g, rf__input(g, z, dz, 2, (int64_t[]){c->n, c->K}), c->label, weighted ? weight : NULL, 1, &plain,
+                 NULL);
+    rf__graph_smoothing(g, 0);
+    rf__row_loss(g, rf__input(g, z, dz, 2, (int64_t[]){c->n, c->K}), c->label, weighted ? weight : NULL, 1, &hard,
+                 NULL);
     t_near(plain, hard, 0);
-    rf_graph_free(g);
+    rf__graph_free(g);
 }
 
 /* Logits below 30 are sums of K products, losses sums of n of them.  In bf16 every product is of two numbers that
@@ -73,18 +75,18 @@ static void vocab_case(rf_ctx *ctx, const golden *c, rf_type type)
     const double unit = type == RF_BF16 ? 0x1p-8 : FLT_EPSILON, size = 4.0 * (c->K + 8);
     double sum = 0, largest = 0;
     for (int i = 0; i < nt; i++) largest = fmax(largest, fabs(c->dtable[i]));
-    rf_graph_products(g, type);
-    rf_graph_smoothing(g, c->share);
-    rf_graph_record(g, 1, 1, 1);
-    rf_tensor *y = rf_vocab_loss(g, rf_input(g, x, dx, 2, (int64_t[]){c->n, c->K}),
-                                 rf_parameter(g, table, dt, 2, (int64_t[]){c->V, c->K}),
-                                 rf_parameter(g, bias, db, 1, (int64_t[]){c->V}), c->label, c->n, 1, &sum, NULL);
+    rf__graph_products(g, type);
+    rf__graph_smoothing(g, c->share);
+    rf__graph_record(g, 1, 1, 1);
+    rf_tensor *y = rf__vocab_loss(g, rf__input(g, x, dx, 2, (int64_t[]){c->n, c->K}),
+                                  rf__parameter(g, table, dt, 2, (int64_t[]){c->V, c->K}),
+                                  rf__parameter(g, bias, db, 1, (int64_t[]){c->V}), c->label, c->n, 1, &sum, NULL);
     t_near(sum, c->loss, unit * size * c->n);
-    assert_int_equal(rf_backward(g, y, NULL), RF_OK);
+    assert_int_equal(rf__backward(g, y, NULL), RF_OK);
     near_to(dx, c->dx, nx, unit * size * 4, "vocab: gradient of x");
     near_to(dt, c->dtable, nt, unit * size * (4 + largest), "vocab: gradient of the table");
     near_to(db, c->dbias, c->V, unit * size * (4 + largest), "vocab: gradient of the bias");
-    rf_graph_free(g);
+    rf__graph_free(g);
 }
 
 static void as_torch_computes(void **state)
@@ -135,15 +137,15 @@ static void a_share_of_0_changes_no_bit(void **state)
     for (int i = 0; i < N; i++) label[i] = i * 7 % V;
     for (int told = 0; told < 2; told++) {
         rf_graph *g = t_graph(ctx);
-        if (told) rf_graph_smoothing(g, 0);
-        rf_graph_record(g, 1, 1, 1);
+        if (told) rf__graph_smoothing(g, 0);
+        rf__graph_record(g, 1, 1, 1);
         grad[told] = zeros(N * K + V * K);
-        rf_tensor *y = rf_vocab_loss(g, rf_input(g, x, grad[told], 2, (int64_t[]){N, K}),
-                                     rf_parameter(g, table, grad[told] + N * K, 2, (int64_t[]){V, K}), NULL,
-                                     label, N, 0.5, NULL, NULL);
+        rf_tensor *y = rf__vocab_loss(g, rf__input(g, x, grad[told], 2, (int64_t[]){N, K}),
+                                      rf__parameter(g, table, grad[told] + N * K, 2, (int64_t[]){V, K}), NULL,
+                                      label, N, 0.5, NULL, NULL);
         loss[told] = *y->f32;
-        assert_int_equal(rf_backward(g, y, NULL), RF_OK);
-        rf_graph_free(g);
+        assert_int_equal(rf__backward(g, y, NULL), RF_OK);
+        rf__graph_free(g);
     }
     assert_memory_equal(grad[0], grad[1], (N * K + V * K) * sizeof(float));
     assert_memory_equal(&loss[0], &loss[1], sizeof loss[0]);

@@ -52,7 +52,7 @@ static inline void open_layer(struct layer *l, const rf_config *c, const char *i
     rf_error why = {0};
     *l = (struct layer){.ctx = t_ctx(2, isa)};
     if (rf__params_new(l->ctx, c, &l->params, &why) || rf__positions_new(l->ctx, c, &l->kept, &why) ||
-        rf_graph_new(l->ctx, &l->g, &why))
+        rf__graph_new(l->ctx, &l->g, &why))
         fail_msg("%s", why.text);
     for (size_t i = 0; i < l->params.n; i++)
         if (l->params.p[i].position) add_parameter(l, &l->params.p[i], 1);
@@ -62,7 +62,7 @@ static inline void open_layer(struct layer *l, const rf_config *c, const char *i
 
 static inline void close_layer(struct layer *l)
 {
-    rf_graph_free(l->g);
+    rf__graph_free(l->g);
     rf__positions_free(l->kept);
     rf__params_free(&l->params);
     rf_ctx_free(l->ctx);
@@ -77,27 +77,27 @@ static inline rf_tensor *attend(struct layer *l, float *qkv, float *dqkv, const 
     rf_tensor *shared[PARAMETERS], *own[PARAMETERS];
     size_t n[2] = {0, 0};
     rf_layer_context at;
-    assert_int_equal(rf_graph_reset(l->g), RF_OK);
-    rf_graph_record(l->g, dqkv != NULL, T_SEED, T_STEP);
+    assert_int_equal(rf__graph_reset(l->g), RF_OK);
+    rf__graph_record(l->g, dqkv != NULL, T_SEED, T_STEP);
     assert_true(rf__positions_bind(l->g, l->kept, c, b, &at));
     for (size_t i = 0; i < l->n; i++) {
         const int64_t joined = (int64_t)(l->count[i] / l->p[i]->count),
                       dim[2] = {joined * l->p[i]->dim[0], l->p[i]->dim[1]};
-        rf_tensor *t = rf_parameter(l->g, l->value[i], dqkv ? l->grad[i] : NULL, l->p[i]->rank, dim);
+        rf_tensor *t = rf__parameter(l->g, l->value[i], dqkv ? l->grad[i] : NULL, l->p[i]->rank, dim);
         if (joined > 1) *(l->p[i]->rank == 2 ? &at.qkv : &at.qkv_bias) = t;
         else if (l->p[i]->layer < 0) shared[n[0]++] = t;
         else own[n[1]++] = t;
     }
     at.layer = 0, at.shared = shared, at.weight = own, at.still = l->still;
-    rf_tensor *x = rf_input(l->g, qkv, dqkv, 2, (int64_t[]){b->N, 3 * C});
+    rf_tensor *x = rf__input(l->g, qkv, dqkv, 2, (int64_t[]){b->N, 3 * C});
     *spec = (rf_attention_spec){.heads = c->num_attention_heads, .B = b->B, .start = at.start, .causal = c->is_decoder};
     rf_error why = {0};
     if (is->angles && is->angles(l->g, &at, spec, &why)) fail_msg("%s: %s", is->name, why.text);
     rf_tensor *rotated = is->rotate ? is->rotate(l->g, &at, x) : x;
     if (is->relate) is->relate(l->g, &at, x, spec);
-    rf_tensor *y = is->attend ? is->attend(l->g, &at, rotated, spec) : rf_attention(l->g, rotated, spec);
+    rf_tensor *y = is->attend ? is->attend(l->g, &at, rotated, spec) : rf__attention(l->g, rotated, spec);
     if (is->unrotate) y = is->unrotate(l->g, &at, y);
-    if (rf_graph_error(l->g)->code) fail_msg("%s: %s", is->name, rf_graph_error(l->g)->text);
+    if (rf__graph_error(l->g)->code) fail_msg("%s: %s", is->name, rf__graph_error(l->g)->text);
     return y;
 }
 

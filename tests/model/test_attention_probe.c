@@ -70,8 +70,8 @@ static void check_product(void *user, rf_graph *g, const rf__view *v)
     for (int64_t n = 0; n < T; n++) memcpy(value + n * C, v->rotated->f32 + n * 3 * C + 2 * C, C * sizeof *value);
     if (v->spec->rotate_value && rf_rope_rotate(g->ctx, v->spec->rope, value, value, v->spec->row, T, H, D, 1, &why))
         fail_msg("%s", why.text);
-    rf_tensor *rotated = rf_constant(g, v->rotated->f32, 2, (int64_t[]){T, 3 * C});
-    const rf_tensor *y = v->is->attend ? v->is->attend(g, v->at, rotated, v->spec) : rf_attention(g, rotated, v->spec);
+    rf_tensor *rotated = rf__constant(g, v->rotated->f32, 2, (int64_t[]){T, 3 * C});
+    const rf_tensor *y = v->is->attend ? v->is->attend(g, v->at, rotated, v->spec) : rf__attention(g, rotated, v->spec);
     if (g->error.code) fail_msg("%s: %s", s->keys, g->error.text);
     for (int64_t h = 0; h < H; h++)
         for (int64_t m = 0; m < T; m++) {
@@ -129,23 +129,23 @@ static void offsets_are_seen(void **state)
     rf_ctx *ctx = t_ctx(2, NULL);
     rf_graph *g;
     rf_error why = {0};
-    if (rf_graph_new(ctx, &g, &why)) fail_msg("%s", why.text);
-    rf_tensor *qkv = rf_constant(g, t_normal(T * 3 * C), 2, (int64_t[]){T, 3 * C});
+    if (rf__graph_new(ctx, &g, &why)) fail_msg("%s", why.text);
+    rf_tensor *qkv = rf__constant(g, t_normal(T * 3 * C), 2, (int64_t[]){T, 3 * C});
     const int64_t rows = 2 * CLIP + 1;
     const rf_attention_spec spec = {
         .heads = H, .B = 1, .start = (const int32_t[]){0, T}, .clip = CLIP,
-        .relative_query = rf_constant(g, t_normal(rows * C), 2, (int64_t[]){rows, C}),
-        .relative_key = rf_constant(g, t_normal(rows * D), 2, (int64_t[]){rows, D}),
-        .relative_value = rf_constant(g, t_normal(rows * D), 2, (int64_t[]){rows, D}),
-        .relative_bias = rf_constant(g, t_normal(rows * H), 2, (int64_t[]){rows, H}),
-        .more_query = rf_constant(g, t_normal(T * H * E), 2, (int64_t[]){T, H * E}),
-        .more_key = rf_constant(g, t_normal(T * H * E), 2, (int64_t[]){T, H * E}),
+        .relative_query = rf__constant(g, t_normal(rows * C), 2, (int64_t[]){rows, C}),
+        .relative_key = rf__constant(g, t_normal(rows * D), 2, (int64_t[]){rows, D}),
+        .relative_value = rf__constant(g, t_normal(rows * D), 2, (int64_t[]){rows, D}),
+        .relative_bias = rf__constant(g, t_normal(rows * H), 2, (int64_t[]){rows, H}),
+        .more_query = rf__constant(g, t_normal(T * H * E), 2, (int64_t[]){T, H * E}),
+        .more_key = rf__constant(g, t_normal(T * H * E), 2, (int64_t[]){T, H * E}),
     };
     const rf__view view = {.is = &rf__position_none, .qkv = qkv, .rotated = qkv, .spec = &spec};
     float *p = t_floats(H * T * T);
-    const rf_tensor *y = rf_attention(g, qkv, &spec);
+    const rf_tensor *y = rf__attention(g, qkv, &spec);
     rf__attention_probabilities(g, &view, p);
-    if (rf_graph_error(g)->code) fail_msg("%s", rf_graph_error(g)->text);
+    if (rf__graph_error(g)->code) fail_msg("%s", rf__graph_error(g)->text);
     for (int64_t h = 0; h < H; h++)
         for (int64_t m = 0; m < T; m++)
             for (int64_t i = 0; i < D; i++) {
@@ -159,7 +159,7 @@ static void offsets_are_seen(void **state)
                 t_near(sum, 1, 4e-6);
                 t_near((double)y->f32[m * C + h * D + i], expected, 8 * T * 3e-7);  /* as above, |v + W| < 8 */
             }
-    rf_graph_free(g);
+    rf__graph_free(g);
     rf_ctx_free(ctx);
     t_free_all();
 }

@@ -18,16 +18,16 @@ static void cape_moves_and_stretches(void **state)
     const rf_batch b = {.N = 2 * T, .B = 2, .id = id, .start = ends};
     float *zero = t_bytes(2 * T * WIDTH * sizeof *zero);
     memset(zero, 0, 2 * T * WIDTH * sizeof *zero);
-    if (rf_graph_new(ctx, &g, &why) || rf__positions_new(ctx, &c, &kept, &why)) fail_msg("%s", why.text);
+    if (rf__graph_new(ctx, &g, &why) || rf__positions_new(ctx, &c, &kept, &why)) fail_msg("%s", why.text);
     double first = 0;
     for (int local = 0; local < 2; local++)
         for (uint64_t step = 1; step <= 20; step++) {
             c.cape_max_local_shift = local ? 0.5 : 0;
-            assert_int_equal(rf_graph_reset(g), RF_OK);
-            rf_graph_record(g, 1, T_SEED, step);
+            assert_int_equal(rf__graph_reset(g), RF_OK);
+            rf__graph_record(g, 1, T_SEED, step);
             assert_true(rf__positions_bind(g, kept, &c, &b, &at));
-            const rf_tensor *p = rf__position_cape.embed(g, &at, rf_constant(g, zero, 2, (int64_t[]){2 * T, WIDTH}));
-            if (rf_graph_error(g)->code) fail_msg("%s", rf_graph_error(g)->text);
+            const rf_tensor *p = rf__position_cape.embed(g, &at, rf__constant(g, zero, 2, (int64_t[]){2 * T, WIDTH}));
+            if (rf__graph_error(g)->code) fail_msg("%s", rf__graph_error(g)->text);
             const double slowest = pow(10000, -22.0 / WIDTH);    /* 2 (40 + 5.5) of it are less than pi */
             double m[2 * T];
             for (int n = 0; n < 2 * T; n++) {
@@ -53,7 +53,7 @@ static void cape_moves_and_stretches(void **state)
             }
         }
     rf__positions_free(kept);
-    rf_graph_free(g);
+    rf__graph_free(g);
     rf_ctx_free(ctx);
     t_free_all();
 }

@@ -28,11 +28,11 @@ static float *hidden(int scale_embedding, float times)
     assert_string_equal(p.p[0].name, "roformer.embeddings.word_embeddings.weight");
     for (size_t i = 0; i < p.p[0].count; i++) slab[p.p[0].offset + i] *= times;
     assert_int_equal(rf__encoder_new(&p, slab, NULL, &e, &why), RF_OK);
-    assert_int_equal(rf_graph_new(ctx, &g, &why), RF_OK);
+    assert_int_equal(rf__graph_new(ctx, &g, &why), RF_OK);
     const rf_tensor *h = rf__encoder_forward(g, e, &batch);
     assert_non_null(h->f32);
     memcpy(kept, h->f32, N * C * sizeof *kept);
-    rf_graph_free(g);
+    rf__graph_free(g);
     rf__encoder_free(e);
     rf__params_free(&p);
     rf_ctx_free(ctx);

@@ -187,8 +187,8 @@ static double loss_of(const rf_params *p, float *slab, float *grad, const rf_bat
     rf_graph *g;
     rf_error why = {0};
     double sum = 0;
-    if (rf__encoder_new(p, slab, grad, &e, &why) || rf_graph_new(p->ctx, &g, &why)) fail_msg("%s", why.text);
-    rf_graph_record(g, grad != NULL, 1, 1);
+    if (rf__encoder_new(p, slab, grad, &e, &why) || rf__graph_new(p->ctx, &g, &why)) fail_msg("%s", why.text);
+    rf__graph_record(g, grad != NULL, 1, 1);
     rf_tensor *loss;
     if (masked) {
         loss = rf__mlm_loss(g, e, rf__encoder_forward(g, e, b), row, label, 3, 1, &sum, NULL);
@@ -196,11 +196,11 @@ static double loss_of(const rf_params *p, float *slab, float *grad, const rf_bat
         rf_tensor *z = rf__task_forward(g, e, b);
         float *target = t_floats(z->dim[0] * z->dim[1]);
         for (int64_t i = 0; i < z->dim[0] * z->dim[1]; i++) target[i] = (float)(i % 3) - 1;
-        loss = rf_square_loss(g, z, target, 1, &sum);
+        loss = rf__square_loss(g, z, target, 1, &sum);
     }
-    if (rf_graph_error(g)->code) fail_msg("%s", rf_graph_error(g)->text);
-    if (grad && rf_backward(g, loss, &why)) fail_msg("%s", why.text);
-    rf_graph_free(g);
+    if (rf__graph_error(g)->code) fail_msg("%s", rf__graph_error(g)->text);
+    if (grad && rf__backward(g, loss, &why)) fail_msg("%s", why.text);
+    rf__graph_free(g);
     rf__encoder_free(e);
     return sum;
 }

@@ -169,11 +169,11 @@ static void survive_our_own_folder(void **state)
         rf_encoder *e;
         rf_graph *graph;
         assert_int_equal(rf__encoder_new(&p, slab, NULL, &e, &why), RF_OK);
-        assert_int_equal(rf_graph_new(ctx, &graph, &why), RF_OK);
+        assert_int_equal(rf__graph_new(ctx, &graph, &why), RF_OK);
         const rf_tensor *z = rf__task_logits(graph, e, rf__encoder_forward(graph, e, &g.batch), &g.batch);
-        assert_int_equal(rf_graph_error(graph)->code, RF_OK);
+        assert_int_equal(rf__graph_error(graph)->code, RF_OK);
         for (int64_t k = 0; k < g.rows * g.K; k++) assert_true(fabs((double)z->f32[k] - g.logit[k]) <= 1e-4);
-        rf_graph_free(graph);
+        rf__graph_free(graph);
         rf__encoder_free(e);
         rf_labels_free(&labels);
         rf_labels_free(&again);
@@ -198,16 +198,16 @@ static void answer(const rf_ctx *ctx, const rf_params *p, float *slab, float *gr
     for (int i = 0; i < 64; i++) weight[i] = (float)((i * 7 + 3) % 11) / 11 - 0.5F;
     if (grad) memset(grad, 0, p->total * sizeof *grad);
     assert_int_equal(rf__encoder_new(p, slab, grad, &e, NULL), RF_OK);
-    assert_int_equal(rf_graph_new(ctx, &g, NULL), RF_OK);
+    assert_int_equal(rf__graph_new(ctx, &g, NULL), RF_OK);
     rf__encoder_recompute(e, again);
-    rf_graph_record(g, grad != NULL, 1, 1);
+    rf__graph_record(g, grad != NULL, 1, 1);
     rf_tensor *z = whole ? rf__task_logits(g, e, rf__encoder_forward(g, e, &b), &b) : rf__task_forward(g, e, &b);
-    assert_int_equal(rf_graph_error(g)->code, RF_OK);
+    assert_int_equal(rf__graph_error(g)->code, RF_OK);
     *n = z->dim[0] * z->dim[1];
     assert_true(*n <= 64);
     memcpy(logit, z->f32, (size_t)*n * sizeof *logit);
-    if (grad && rf_backward(g, t_weighted(g, z, weight), &why)) fail_msg("%s", why.text);
-    rf_graph_free(g);
+    if (grad && rf__backward(g, t_weighted(g, z, weight), &why)) fail_msg("%s", why.text);
+    rf__graph_free(g);
     rf__encoder_free(e);
 }
 
@@ -304,7 +304,7 @@ static void pooled_head_is_berts(void **state)
     assert_string_equal(w[0].name, "roformer.pooler.dense.weight");
     for (size_t i = 0; i < w[0].count; i++) slab[w[0].offset + i] *= 20;
     assert_int_equal(rf__encoder_new(&p, slab, NULL, &e, NULL), RF_OK);
-    assert_int_equal(rf_graph_new(ctx, &g, NULL), RF_OK);
+    assert_int_equal(rf__graph_new(ctx, &g, NULL), RF_OK);
     const rf_tensor *h = rf__encoder_forward(g, e, &batch);
     const rf_tensor *z = rf__task_logits(g, e, (rf_tensor *)(uintptr_t)h, &batch);
     for (int b = 0; b < 2; b++)
@@ -318,7 +318,7 @@ static void pooled_head_is_berts(void **state)
             }
             assert_true(fabs(expected - (double)z->f32[b * 3 + k]) < 1e-5);   /* 8 + 8 products of numbers below 4 */
         }
-    rf_graph_free(g);
+    rf__graph_free(g);
     rf__encoder_free(e);
     rf__params_free(&p);
     rf_ctx_free(ctx);

@@ -137,17 +137,17 @@ static void train_golden(const rf_ctx *ctx, const char *folder, double share, bo
         for (int32_t n = p.start[1][b]; n < p.start[1][b + 1]; n++)
             next[n] = n + 1 < p.start[1][b + 1] ? p.id[1][n + 1] : (int32_t)c.eos_token_id;
     if (rf__params_load(&out->p, w, out->slab, NULL, NULL, &why) ||
-        rf__encoder_new(&out->p, out->slab, out->grad, &e, &why) || rf_graph_new(ctx, &g, &why))
+        rf__encoder_new(&out->p, out->slab, out->grad, &e, &why) || rf__graph_new(ctx, &g, &why))
         fail_msg("%s", why.text);
     const rf_batch source = side_of(&p, 0), target = side_of(&p, 1);
     rf__encoder_recompute(e, again);
-    rf_graph_smoothing(g, share);
-    rf_graph_record(g, 1, 1, 1);
+    rf__graph_smoothing(g, share);
+    rf__graph_record(g, 1, 1, 1);
     out->loss = 0;
     rf_tensor *h = rf__pair_forward(g, e, &source, &target);
     rf_tensor *loss = rf__mlm_loss(g, e, h, p.row, next, target.N, 1, &out->loss, NULL);
-    if (rf_graph_error(g)->code || rf_backward(g, loss, &why)) fail_msg("%s %s", rf_graph_error(g)->text, why.text);
-    rf_graph_free(g);
+    if (rf__graph_error(g)->code || rf__backward(g, loss, &why)) fail_msg("%s %s", rf__graph_error(g)->text, why.text);
+    rf__graph_free(g);
     rf__encoder_free(e);
     rf_weights_close(w);
 }

@@ -22,7 +22,7 @@ static void every_parameter_has_its_gradient(void **state)
         for (size_t i = 0; i < params.n; i++)                    /* away from zeros, where gradients may vanish */
             for (size_t j = 0; params.p[i].position && j < params.p[i].count; j++)
                 value[params.p[i].offset + j] += 0.1f * (float)sin(1.7 * (double)j + (double)i);
-        if (rf__encoder_new(&params, value, grad, &e, &why) || rf_graph_new(ctx, &g, &why)) fail_msg("%s", why.text);
+        if (rf__encoder_new(&params, value, grad, &e, &why) || rf__graph_new(ctx, &g, &why)) fail_msg("%s", why.text);
         int32_t id[40], row[6] = {1, 3, 9, 20, 30, 39}, label[6] = {5, 6, 7, 8, 9, 10};
         const int32_t start[3] = {0, 15, 40};
         fill(4, id, 40);
@@ -36,11 +36,11 @@ static void every_parameter_has_its_gradient(void **state)
             const rf_param *one = &params.p[i];
             for (int side = 0; side < 3; side++) {
                 memset(grad, 0, params.total * sizeof *grad);
-                if (rf_graph_reset(g)) fail();
-                rf_graph_record(g, 1, 1, 1);
+                if (rf__graph_reset(g)) fail();
+                rf__graph_record(g, 1, 1, 1);
                 rf_tensor *l =
                     rf__mlm_loss(g, e, rf__encoder_forward(g, e, &b), row, label, 6, 1.0 / 6, &loss[side], NULL);
-                if (rf_backward(g, l, &why)) fail_msg("%s: %s", t.name, why.text);
+                if (rf__backward(g, l, &why)) fail_msg("%s: %s", t.name, why.text);
                 loss[side] /= 6;
                 static float along[1 << 14];
                 if (side == 0) {
@@ -60,7 +60,7 @@ static void every_parameter_has_its_gradient(void **state)
             }
         }
         rf__encoder_free(e);
-        rf_graph_free(g);
+        rf__graph_free(g);
         rf__params_free(&params);
         rf_ctx_free(ctx);
         t_free_all();
@@ -79,16 +79,16 @@ static float *gradient(const rf_config *c, rf_type type, bool again)
     float *value = t_floats((int64_t)p.total), *grad = t_floats((int64_t)p.total);
     rf__params_init(&p, value, 3);
     memset(grad, 0, p.total * sizeof *grad);
-    if (rf__encoder_new(&p, value, grad, &e, &why) || rf_graph_new(ctx, &g, &why)) fail_msg("%s", why.text);
+    if (rf__encoder_new(&p, value, grad, &e, &why) || rf__graph_new(ctx, &g, &why)) fail_msg("%s", why.text);
     rf__encoder_recompute(e, again);
-    rf_graph_products(g, type);
-    rf_graph_record(g, 1, 1, 1);
+    rf__graph_products(g, type);
+    rf__graph_record(g, 1, 1, 1);
     const rf_batch batch = {.N = 97, .B = 5, .id = id, .start = start};
     rf_tensor *h = rf__encoder_forward(g, e, &batch);
     memset(start, 0x7f, sizeof start);                               /* the caller's again */
-    if (rf_backward(g, rf__mlm_loss(g, e, h, row, label, 6, 1, NULL, NULL), &why))
+    if (rf__backward(g, rf__mlm_loss(g, e, h, row, label, 6, 1, NULL, NULL), &why))
         fail_msg("%s: %s", c->position_embedding_type, why.text);
-    rf_graph_free(g);
+    rf__graph_free(g);
     rf__encoder_free(e);
     rf__params_free(&p);
     rf_ctx_free(ctx);

@@ -368,7 +368,7 @@ static void check_formulas(double base)
         const int32_t start[] = {0, 6, N};
         fill(3, id, N);
         const rf_batch b = {.N = N, .B = 2, .id = id, .start = start};
-        if (rf_graph_new(ctx, &g, &why) || rf__positions_new(ctx, &c, &kept, &why) ||
+        if (rf__graph_new(ctx, &g, &why) || rf__positions_new(ctx, &c, &kept, &why) ||
             rf__params_new(ctx, &c, &params, &why))
             fail_msg("%s: %s", t.name, why.text);
         assert_true(rf__positions_bind(g, kept, &c, &b, &context));
@@ -377,20 +377,20 @@ static void check_formulas(double base)
             float *value = t_uniform((int64_t)params.p[i].count, -0.3f, 0.3f);
             w[n] = t_bytes(params.p[i].count * sizeof **w);
             for (size_t j = 0; j < params.p[i].count; j++) w[n][j] = (double)value[j];
-            weight[n++] = rf_constant(g, value, params.p[i].rank, params.p[i].dim);
+            weight[n++] = rf__constant(g, value, params.p[i].rank, params.p[i].dim);
         }
         context.weight = weight;
         float *words = t_normal(N * E);
         for (int i = 0; i < N * E; i++) x[i] = (double)words[i];
-        rf_tensor *got = t.is->embed(g, &context, rf_constant(g, words, 2, (int64_t[]){N, E}));
-        if (rf_graph_error(g)->code) fail_msg("%s: %s", t.name, rf_graph_error(g)->text);
+        rf_tensor *got = t.is->embed(g, &context, rf__constant(g, words, 2, (int64_t[]){N, E}));
+        if (rf__graph_error(g)->code) fail_msg("%s: %s", t.name, rf__graph_error(g)->text);
         if (!formula(t.name, c.sinusoidal_base, y, x, w, id))
             fail_msg("%s changes words: write its formula in formula() above", t.name);
         t_close_to(got->f32, y, N * E, 500 * 1.2e-7, 0);
         checked++;
         rf__params_free(&params);
         rf__positions_free(kept);
-        rf_graph_free(g);
+        rf__graph_free(g);
         t_free_all();
     }
     assert_true(checked >= 16);

@@ -292,7 +292,7 @@ static void check(const rf_config *c)
     for (int i = 0; i < N * C; i++) most = fmax(most, fabs(y[i]));
     rf_tensor *got = attend(&l, x, dx, &b, &spec);
     t_close_to(got->f32, y, N * C, 200 * FLT_EPSILON * most, 0);
-    if (rf_backward(l.g, t_weighted(l.g, got, weight), &why)) fail_msg("%s", why.text);
+    if (rf__backward(l.g, t_weighted(l.g, got, weight), &why)) fail_msg("%s", why.text);
     compare("query, key and value", c, dx, qkv, N * 3 * C, qkv, w, weight);
     for (size_t i = 0; i < l.n; i++) compare(l.p[i]->name, c, l.grad[i], w[i], l.count[i], qkv, w, weight);
     close_layer(&l);

@@ -121,14 +121,14 @@ static void is_as_printed(void **state)
     float *slab = t_floats((int64_t)p.total);
     rf__params_init(&p, slab, 8);
     for (size_t i = 0; i < p.total; i++) slab[i] *= 25;
-    if (rf__encoder_new(&p, slab, NULL, &e, &why) || rf_graph_new(ctx, &g, &why)) fail_msg("%s", why.text);
+    if (rf__encoder_new(&p, slab, NULL, &e, &why) || rf__graph_new(ctx, &g, &why)) fail_msg("%s", why.text);
     const rf_tensor *z = rf__mlm_logits(g, e, rf__encoder_forward(g, e, &batch), row, N);
-    assert_int_equal(rf_graph_error(g)->code, RF_OK);
+    assert_int_equal(rf__graph_error(g)->code, RF_OK);
     logits(expected, &p, slab, id, type);
     for (int i = 0; i < N * V; i++)
         if (!(fabs((double)z->f32[i] - expected[i]) < 1e-5))
             fail_msg("logit %d is %g, not %g", i, (double)z->f32[i], expected[i]);
-    rf_graph_free(g);
+    rf__graph_free(g);
     rf__encoder_free(e);
     rf__params_free(&p);
     rf_ctx_free(ctx);

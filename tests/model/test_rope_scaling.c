@@ -222,7 +222,7 @@ static void tables_are_their_formulas(void **state)
         const rf_config c = parsed(text);
         const rf_position *is;
         if (rf__position_find(&c, &is, &why)) fail_msg("%s: %s", text, why.text);
-        if (rf_graph_new(ctx, &g, &why) || rf__positions_new(ctx, &c, &kept, &why)) fail_msg("%s", why.text);
+        if (rf__graph_new(ctx, &g, &why) || rf__positions_new(ctx, &c, &kept, &why)) fail_msg("%s", why.text);
         int32_t id[70] = {0}, at[70];
         const int32_t start[] = {0, 13, 70};
         for (int i = 0; i < 70; i++) at[i] = i < 13 ? i : i - 13;
@@ -247,7 +247,7 @@ static void tables_are_their_formulas(void **state)
             }
         }
         rf__positions_free(kept);
-        rf_graph_free(g);
+        rf__graph_free(g);
     }
     rf_ctx_free(ctx);
 }
@@ -274,7 +274,7 @@ static void rotations_are_a_group(void **state)
         int32_t id[4] = {0}, position[4] = {3, 41, 44, -41};
         const int32_t start[] = {0, 4};
         const rf_batch b = {.N = 4, .B = 1, .id = id, .position = position, .start = start};
-        if (rf__position_find(one, &is, &why) || rf_graph_new(ctx, &g, &why) ||
+        if (rf__position_find(one, &is, &why) || rf__graph_new(ctx, &g, &why) ||
             rf__positions_new(ctx, one, &kept, &why))
             fail_msg("%s", why.text);
         assert_true(rf__positions_bind(g, kept, one, &b, &context));
@@ -306,7 +306,7 @@ static void rotations_are_a_group(void **state)
             }
         }
         rf__positions_free(kept);
-        rf_graph_free(g);
+        rf__graph_free(g);
     }
     rf_ctx_free(ctx);
     t_free_all();

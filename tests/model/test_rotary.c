@@ -243,7 +243,7 @@ static void check(const char *keys, bool causal)
     for (int i = 0; i < N * C; i++)
         if (!(fabs((double)got->f32[i] - y[i]) <= 200 * FLT_EPSILON * most))
             fail_msg("%s: column %d of token %d is %.9g, expected %.9g", what, i % C, i / C, (double)got->f32[i], y[i]);
-    if (rf_backward(l.g, t_weighted(l.g, got, weight), &why)) fail_msg("%s: %s", what, why.text);
+    if (rf__backward(l.g, t_weighted(l.g, got, weight), &why)) fail_msg("%s: %s", what, why.text);
     compare(what, &c, dx, qkv, N * 3 * C, 13, qkv, w, weight);
     for (size_t i = 0; i < l.n; i++) compare(what, &c, l.grad[i], w[i], (int)l.count[i], 1, qkv, w, weight);
     close_layer(&l);

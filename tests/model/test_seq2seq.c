@@ -253,7 +253,7 @@ static void make(const rf_ctx *ctx, const shape *s, model *m)
 static rf_tensor *scores(rf_graph *g, rf_encoder *e, const rf_batch *source, const rf_batch *target)
 {
     rf_tensor *z = rf__mlm_logits(g, e, rf__pair_forward(g, e, source, target), rows, target->N);
-    if (rf_graph_error(g)->code) fail_msg("%s", rf_graph_error(g)->text);
+    if (rf__graph_error(g)->code) fail_msg("%s", rf__graph_error(g)->text);
     return z;
 }
 
@@ -269,7 +269,7 @@ static void it_is_as_printed(void **state)
             rf_graph *g;
             rf_error why = {0};
             make(ctx, &shapes[i], &m);
-            if (rf__encoder_new(&m.p, m.slab, NULL, &e, &why) || rf_graph_new(ctx, &g, &why)) fail_msg("%s", why.text);
+            if (rf__encoder_new(&m.p, m.slab, NULL, &e, &why) || rf__graph_new(ctx, &g, &why)) fail_msg("%s", why.text);
             const rf_tensor *z = scores(g, e, &SOURCE, &TARGET);
             for (int b = 0; b < PAIRS; b++) {
                 double expected[MOST * V];
@@ -278,7 +278,7 @@ static void it_is_as_printed(void **state)
                         target_start[b + 1] - to);
                 t_close_to(z->f32 + to * V, expected, (target_start[b + 1] - to) * V, 2e-5, 0);
             }
-            rf_graph_free(g);
+            rf__graph_free(g);
             rf__encoder_free(e);
             rf__params_free(&m.p);
             rf_ctx_free(ctx);
@@ -312,7 +312,7 @@ static void alone_and_cut(const rf_ctx *ctx, const shape *s)
     rf_graph *g;
     rf_error why = {0};
     make(ctx, s, &m);
-    if (rf__encoder_new(&m.p, m.slab, NULL, &e, &why) || rf_graph_new(ctx, &g, &why)) fail_msg("%s", why.text);
+    if (rf__encoder_new(&m.p, m.slab, NULL, &e, &why) || rf__graph_new(ctx, &g, &why)) fail_msg("%s", why.text);
     float all[N * V];
     memcpy(all, scores(g, e, &SOURCE, &TARGET)->f32, sizeof all);
     for (int b = 0; b < PAIRS; b++) {
@@ -323,13 +323,13 @@ static void alone_and_cut(const rf_ctx *ctx, const shape *s)
             const int32_t from[] = {0, S}, to[] = {0, cut};
             const rf_batch source = {.N = S, .B = 1, .id = source_id + source_start[b], .start = from},
                            target = {.N = cut, .B = 1, .id = target_id + target_start[b], .start = to};
-            rf_graph_reset(g);
+            rf__graph_reset(g);
             const rf_tensor *z = scores(g, e, &source, &target);
             /* an encoding that depends on a text's length, or kernels with blocks that do, may round differently */
             t_close(z->f32, all + target_start[b] * V, cut * V, 1e-5, 0);
         }
     }
-    rf_graph_free(g);
+    rf__graph_free(g);
     rf__encoder_free(e);
     rf__params_free(&m.p);
 }
@@ -348,13 +348,13 @@ static double loss_of(const rf_params *p, float *slab, float *grad, bool again)
     rf_graph *g;
     rf_error why = {0};
     double sum = 0;
-    if (rf__encoder_new(p, slab, grad, &e, &why) || rf_graph_new(p->ctx, &g, &why)) fail_msg("%s", why.text);
+    if (rf__encoder_new(p, slab, grad, &e, &why) || rf__graph_new(p->ctx, &g, &why)) fail_msg("%s", why.text);
     rf__encoder_recompute(e, again);
-    rf_graph_record(g, 1, 1, 1);                    /* also with grad NULL: an encoding may shift texts in training */
+    rf__graph_record(g, 1, 1, 1);                   /* also with grad NULL: an encoding may shift texts in training */
     rf_tensor *loss = rf__mlm_loss(g, e, rf__pair_forward(g, e, &SOURCE, &TARGET), rows, label, N, 1, &sum, NULL);
-    if (rf_graph_error(g)->code) fail_msg("%s", rf_graph_error(g)->text);
-    if (grad && rf_backward(g, loss, &why)) fail_msg("%s", why.text);
-    rf_graph_free(g);
+    if (rf__graph_error(g)->code) fail_msg("%s", rf__graph_error(g)->text);
+    if (grad && rf__backward(g, loss, &why)) fail_msg("%s", why.text);
+    rf__graph_free(g);
     rf__encoder_free(e);
     return sum;
 }
@@ -488,10 +488,10 @@ static void the_other_kind_of_question(void **state)
     rf_encoder *e;
     model made;
     make(ctx, &far, &made);
-    if (rf__encoder_new(&made.p, made.slab, NULL, &e, &why) || rf_graph_new(ctx, &g, &why)) fail_msg("%s", why.text);
+    if (rf__encoder_new(&made.p, made.slab, NULL, &e, &why) || rf__graph_new(ctx, &g, &why)) fail_msg("%s", why.text);
     rf__pair_forward(g, e, &SOURCE, &TARGET);
-    t_failed(rf_graph_error(g), RF_EUNSUPPORTED, "rotary_cross_attention");
-    rf_graph_free(g);
+    t_failed(rf__graph_error(g), RF_EUNSUPPORTED, "rotary_cross_attention");
+    rf__graph_free(g);
     rf__encoder_free(e);
     rf__params_free(&made.p);
     rf_ctx_free(ctx);

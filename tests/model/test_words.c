@@ -4,7 +4,7 @@
 
 #include "model/model.h"
 #include "roformer/inspect/convert.h"
-#include "roformer/kernel/tensor.h"
+#include "graph/tensor.h"
 
 enum { N = 9 };
 static const int32_t id[N] = {1, 5, 9, 2, 3, 30, 4, 8, 1}, start[3] = {0, 4, N};
@@ -90,20 +90,20 @@ static void rows_of_halves(void **state)
     uint16_t *half = t_bytes(V * E * sizeof *half);
     for (int i = 0; i < V * E; i++) half[i] = rf__bf16(table[i]), table[i] = rf__from_bf16(half[i]);
     rf_graph *g = NULL;
-    assert_int_equal(rf_graph_new(t_shared(), &g, NULL), RF_OK);
+    assert_int_equal(rf__graph_new(t_shared(), &g, NULL), RF_OK);
     const int32_t other[N] = {0, 1, 2, 3, 4, 5, 6, 7, 39}, *const both[] = {id, other};
     static const float c[] = {0.3F, -1.7F};
     for (int i = 0; i < 2; i++) {
-        rf_tensor *t = rf_parameter(g, i ? NULL : table, NULL, 2, (int64_t[]){V, E});
+        rf_tensor *t = rf__parameter(g, i ? NULL : table, NULL, 2, (int64_t[]){V, E});
         t->bf16 = i ? half : NULL;
-        found[i][0] = rf_embed(g, t, id, N)->f32;
-        found[i][1] = rf_mix(g, t, 2, c, both, N)->f32;
-        if (rf_graph_error(g)->code) fail_msg("%s", rf_graph_error(g)->text);
+        found[i][0] = rf__embed(g, t, id, N)->f32;
+        found[i][1] = rf__mix(g, t, 2, c, both, N)->f32;
+        if (rf__graph_error(g)->code) fail_msg("%s", rf__graph_error(g)->text);
     }
     for (int k = 0; k < 2; k++) assert_memory_equal(found[0][k], found[1][k], N * E * sizeof(float));
-    rf_embed(g, rf_parameter(g, NULL, NULL, 2, (int64_t[]){V, E}), id, N);
-    assert_int_equal(rf_graph_error(g)->code, RF_EARG);
-    rf_graph_free(g);
+    rf__embed(g, rf__parameter(g, NULL, NULL, 2, (int64_t[]){V, E}), id, N);
+    assert_int_equal(rf__graph_error(g)->code, RF_EARG);
+    rf__graph_free(g);
     t_free_all();
 }
 

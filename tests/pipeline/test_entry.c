@@ -1,6 +1,7 @@
 /* test_entry.c — mirrors include/roformer: every public function with options that are not initialized, with options of
  * a program with an older header, and with NULL. */
 #define _GNU_SOURCE
+#include "graph/tensor.h"
 #include "random_weights.h"
 #include "roformer/roformer.h"
 
@@ -213,8 +214,8 @@ static void nothing_is_read_behind_null(void **state)
         rf_rope_at(c, &spec, NULL, 4, &rope, NULL),
         rf_rope_make(c, 2, RF_ROPE_PAIRS, 4, NULL, NULL, &rope, NULL),
         rf_rope_rotate(c, NULL, NULL, NULL, NULL, 1, 1, 2, 1, NULL),
-        rf_graph_new(NULL, &g, NULL),
-        rf_graph_new(c, NULL, NULL),
+        rf__graph_new(NULL, &g, NULL),
+        rf__graph_new(c, NULL, NULL),
         rf_labels_read(c, NULL, &labels, NULL),
         rf_answerer_open(c, NULL, &a, NULL),
         rf_pretrain(c, NULL, NULL, NULL, NULL),

@@ -116,7 +116,7 @@ static const rf_op copied = {"copied", "y = x", copied_back};
  * values, whose adjoint belongs to the graph. */
 static rf_tensor *feed(rf_graph *g, const t_shape *s, float *value, float *grad, bool computed)
 {
-    rf_tensor *x = rf_input(g, value, grad, s->rank, s->dim);
+    rf_tensor *x = rf__input(g, value, grad, s->rank, s->dim);
     if (!computed) return x;
     rf_tensor *y = rf__like(g, x);
     if (!g->error.code) memcpy(y->f32, value, (size_t)rf__size(x) * sizeof *value);
@@ -130,13 +130,13 @@ static void compare(const t_gradient_case *c, rf_ctx *ctx, float *const value[],
     rf_graph *g = NULL;
     rf_error why = {0};
     float *grad[T_INPUTS] = {0};
-    if (rf_graph_new(ctx, &g, &why)) fail_msg("%s", why.text);
+    if (rf__graph_new(ctx, &g, &why)) fail_msg("%s", why.text);
 
     /* Twice: the second pass must add the same to the result of the first, and nothing else. */
     for (int lap = 1; lap <= 2; lap++) {
         rf_tensor *in[T_INPUTS] = {0};
-        assert_int_equal(rf_graph_reset(g), RF_OK);
-        rf_graph_record(g, 1, T_SEED, T_STEP);
+        assert_int_equal(rf__graph_reset(g), RF_OK);
+        rf__graph_record(g, 1, T_SEED, T_STEP);
         for (int i = 0; i < T_INPUTS; i++) {
             const int64_t n = size_of(&c->in[i]);
             if (!c->in[i].rank) continue;
@@ -147,10 +147,10 @@ static void compare(const t_gradient_case *c, rf_ctx *ctx, float *const value[],
             in[i] = feed(g, &c->in[i], value[i], grad[i], computed >> i & 1);
         }
         rf_tensor *y = c->run(g, in, c->what);
-        if (rf_graph_error(g)->code) fail_msg("%s: %s", rf__ops[c->op].name, rf_graph_error(g)->text);
+        if (rf__graph_error(g)->code) fail_msg("%s: %s", rf__ops[c->op].name, rf__graph_error(g)->text);
         assert_int_equal(rf__size(y), c->ys);
         t_close_to(y->f32, w->y, c->ys, c->depth * FLT_EPSILON * largest(w->y, c->ys), 0);
-        if (rf_backward(g, c->op == RF_OP_vocab_loss ? y : t_weighted(g, y, weight), &why))
+        if (rf__backward(g, c->op == RF_OP_vocab_loss ? y : t_weighted(g, y, weight), &why))
             fail_msg("%s: %s", rf__ops[c->op].name, why.text);
         for (int i = 0; i < T_INPUTS; i++) {
             const int64_t n = size_of(&c->in[i]);
@@ -158,7 +158,7 @@ static void compare(const t_gradient_case *c, rf_ctx *ctx, float *const value[],
             if (n) t_close_to(grad[i], w->d[i], n, 4 * c->depth * FLT_EPSILON * largest(w->d[i], n) + 1e-9, 0);
         }
     }
-    rf_graph_free(g);
+    rf__graph_free(g);
 }
 
 void t_gradient(const t_gradient_case *c)

@@ -47,7 +47,7 @@ static inline rf_graph *t_graph(rf_ctx *ctx)
 {
     rf_graph *g = NULL;
     rf_error why = {0};
-    if (rf_graph_new(ctx, &g, &why)) fail_msg("%s", why.text);
+    if (rf__graph_new(ctx, &g, &why)) fail_msg("%s", why.text);
     return g;
 }
 

@@ -81,7 +81,7 @@ static inline double held_by(rf_ctx *ctx, const rf__task *task, const rf_finetun
             *id = (int32_t *)t_floats(B), *start = (int32_t *)t_floats(B + 1);
     rf_error why = {0};
     rf_graph *g;
-    assert_int_equal(rf_graph_new(ctx, &g, &why), RF_OK);
+    assert_int_equal(rf__graph_new(ctx, &g, &why), RF_OK);
     for (int i = 0; i < B * C; i++) x[i] = sinf((float)i), dx[i] = 0;
     for (int i = 0; i < n; i++) target[i] = NAN, row[i] = 0;
     for (int i = 0; i <= n; i++) group[i] = 2 * i;
@@ -90,14 +90,14 @@ static inline double held_by(rf_ctx *ctx, const rf__task *task, const rf_finetun
     const rf__item_batch b = {.n = (size_t)n, .N = B, .B = B, .K = 1, .labels = n, .group = group, .target = target,
                               .label = row, .id = id, .start = start, .teacher = t->teacher};
     for (uint64_t step = 1; step <= 2; step++) {
-        rf_graph_reset(g);
-        rf_graph_record(g, 1, 1, step);
-        rf_tensor *in = rf_parameter(g, x, dx, 2, (int64_t[]){B, C});
+        rf__graph_reset(g);
+        rf__graph_record(g, 1, 1, step);
+        rf_tensor *in = rf__parameter(g, x, dx, 2, (int64_t[]){B, C});
         const rf__task_objective with = {.task = task, .o = o};
-        if (rf_backward(g, rf__task_objective_loss(g, in, &b, &with, 1.0 / n, NULL), &why)) fail_msg("%s", why.text);
+        if (rf__backward(g, rf__task_objective_loss(g, in, &b, &with, 1.0 / n, NULL), &why)) fail_msg("%s", why.text);
     }
-    const double held = (double)rf_graph_memory(g);
-    rf_graph_free(g);
+    const double held = (double)rf__graph_memory(g);
+    rf__graph_free(g);
     return held;
 }
 

@@ -45,16 +45,16 @@ static void losses_are_those_of_sentence_transformers(void **state)
         read_numbers(f, slope, n);
         for (int i = 0; i < n; i++) x[i] = (float)z[i], label[i] = (float)y[i];
         rf_graph *g = t_graph(ctx);
-        rf_graph_record(g, 1, 0, 0);
+        rf__graph_record(g, 1, 0, 0);
         sum = 0;
-        rf_tensor *in = rf_parameter(g, x, dx, 2, (int64_t[]){n, 1});
-        rf_tensor *loss = rf_list_loss(g, in, (int32_t[]){0, n}, 1, label, kind_of(name), 1, &sum);
+        rf_tensor *in = rf__parameter(g, x, dx, 2, (int64_t[]){n, 1});
+        rf_tensor *loss = rf__list_loss(g, in, (int32_t[]){0, n}, 1, label, kind_of(name), 1, &sum);
         rf_error why = {0};
-        if (rf_backward(g, loss, &why)) fail_msg("%s", why.text);
+        if (rf__backward(g, loss, &why)) fail_msg("%s", why.text);
         if (fabs(sum - value) > 1e-12 * fmax(1, value))
             fail_msg("case %d, %s: %.17g, not %.17g", cases, name, sum, value);
         for (int i = 0; i < n; i++) t_near((double)dx[i], slope[i], 1e-7 * fmax(1, fabs(slope[i])));
-        rf_graph_free(g);
+        rf__graph_free(g);
     }
     fclose(f);
     assert_int_equal(cases, 128);

@@ -49,16 +49,16 @@ static void check_loss(rf_ctx *ctx, const golden *c, const double *z, const doub
     start[B] = B;
     const rf__item_batch b = {.n = (size_t)c->n, .N = B, .B = B, .K = 1, .labels = c->n, .group = group,
                               .target = target, .id = id, .start = start};
-    rf_graph_record(g, 1, 1, 1);
-    rf_tensor *in = rf_parameter(g, x, dx, 2, (int64_t[]){B, c->C});
+    rf__graph_record(g, 1, 1, 1);
+    rf_tensor *in = rf__parameter(g, x, dx, 2, (int64_t[]){B, c->C});
     rf_tensor *loss =
         rf__task_objective_loss(g, in, &b, &(rf__task_objective){.task = &rf__task_embed, .o = &o}, 1.0 / c->n, &sum);
-    if (rf_backward(g, loss, &why)) fail_msg("%s: %s", c->name, why.text);
+    if (rf__backward(g, loss, &why)) fail_msg("%s: %s", c->name, why.text);
     const double near = 1e-5 * fmax(1, o.similarity_scale);
     t_near((double)loss->f32[0], value, near * fmax(1, fabs(value)));
     t_near(sum / c->n, value, near * fmax(1, fabs(value)));
     for (int i = 0; i < all; i++) t_near((double)dx[i], dz[i], near);
-    rf_graph_free(g);
+    rf__graph_free(g);
 }
 
 static void memory_of_the_cosines_is_said(void **state)
@@ -94,14 +94,14 @@ static double teacher_loss(rf_ctx *ctx, const golden *c, const rf__teacher *teac
     for (int i = 0; i <= c->n; i++) group[i] = i * c->texts;
     const rf__item_batch b = {.n = (size_t)c->n, .B = B, .K = 1, .labels = c->n, .group = group, .target = target,
                               .label = row, .teacher = teacher};
-    rf_graph_record(g, 1, 1, 1);
-    rf_tensor *in = rf_parameter(g, x, dx, 2, (int64_t[]){B, c->C});
+    rf__graph_record(g, 1, 1, 1);
+    rf_tensor *in = rf__parameter(g, x, dx, 2, (int64_t[]){B, c->C});
     o.normalize = c->scored;
     rf_tensor *loss =
         rf__task_objective_loss(g, in, &b, &(rf__task_objective){.task = &rf__task_embed, .o = &o}, 1.0 / c->n, sum);
-    if (rf_backward(g, loss, &why)) fail_msg("%s: %s", c->name, why.text);
+    if (rf__backward(g, loss, &why)) fail_msg("%s: %s", c->name, why.text);
     const double value = (double)loss->f32[0];
-    rf_graph_free(g);
+    rf__graph_free(g);
     return value;
 }
 
@@ -247,11 +247,11 @@ static double pair_loss(rf_ctx *ctx, int32_t id[8], float dx[16])
     for (int i = 0; i < 8; i++) x[2 * i] = cosf((float)id[i]), x[2 * i + 1] = sinf((float)id[i]);
     const rf__item_batch b = {.n = 4, .N = 8, .B = 8, .K = 1, .labels = 4, .group = group, .target = target,
                               .id = id, .start = start};
-    rf_graph_record(g, 1, 1, 1);
-    rf_tensor *in = rf_parameter(g, x, dx, 2, (int64_t[]){8, 2});
+    rf__graph_record(g, 1, 1, 1);
+    rf_tensor *in = rf__parameter(g, x, dx, 2, (int64_t[]){8, 2});
     const rf__task_objective how = {.task = &rf__task_embed, .o = &o};
-    if (rf_backward(g, rf__task_objective_loss(g, in, &b, &how, 1, &sum), &why)) fail_msg("%s", why.text);
-    rf_graph_free(g);
+    if (rf__backward(g, rf__task_objective_loss(g, in, &b, &how, 1, &sum), &why)) fail_msg("%s", why.text);
+    rf__graph_free(g);
     return sum;
 }
 

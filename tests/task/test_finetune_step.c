@@ -32,7 +32,7 @@ static bench *begin(double dropout, double r_drop, double fgm)
     rf__params_init(&b->r.params, b->r.optimizer.value, 5);
     assert_int_equal(rf__encoder_new(&b->r.params, b->r.optimizer.value, b->r.optimizer.grad, &b->r.encoder, NULL),
                      RF_OK);
-    assert_int_equal(rf_graph_new(b->ctx, &b->r.graph, NULL), RF_OK);
+    assert_int_equal(rf__graph_new(b->ctx, &b->r.graph, NULL), RF_OK);
     assert_int_equal(rf__tree_new(&b->r.params, b->r.optimizer.grad, 0, 1, &b->r.tree, NULL), RF_OK);
     for (int i = 0; i < TOKENS; i++) id[i] = i * 7 % V;
     b->f.train = (rf__items){.ctx = b->ctx,
@@ -57,7 +57,7 @@ static void end(bench *b)
 {
     rf__item_batch_free(b->ctx, &b->batch);
     rf__tree_free(&b->r.tree);
-    rf_graph_free(b->r.graph);
+    rf__graph_free(b->r.graph);
     rf__encoder_free(b->r.encoder);
     rf__optimizer_free(&b->r.optimizer);
     rf__params_free(&b->r.params);
@@ -87,12 +87,13 @@ static double plain(const bench *b, float *value, float *grad, uint64_t stream)
     const rf_batch view = rf__item_batch_view(&b->batch);
     memset(grad, 0, b->r.params.total * sizeof *grad);
     assert_int_equal(rf__encoder_new(&b->r.params, value, grad, &e, NULL), RF_OK);
-    assert_int_equal(rf_graph_new(b->ctx, &g, NULL), RF_OK);
-    rf_graph_record(g, 1, b->r.o.seed, stream);
+    assert_int_equal(rf__graph_new(b->ctx, &g, NULL), RF_OK);
+    rf__graph_record(g, 1, b->r.o.seed, stream);
     rf_tensor *z = rf__task_forward(g, e, &view);
     assert_int_equal(
-        rf_backward(g, rf_row_loss(g, z, b->batch.label, NULL, 1 / (double)b->batch.labels, &sum, NULL), NULL), RF_OK);
-    rf_graph_free(g);
+        rf__backward(g, rf__row_loss(g, z, b->batch.label, NULL, 1 / (double)b->batch.labels, &sum, NULL), NULL),
+        RF_OK);
+    rf__graph_free(g);
     rf__encoder_free(e);
     return sum;
 }

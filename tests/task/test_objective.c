@@ -88,13 +88,13 @@ static void the_loss_that_is_logged_is_the_one_that_is_minimized(void **state)
     double in[24], expected, sum = 0;
     for (int i = 0; i < 24; i++) in[i] = (double)z[i], dz[i] = 0;
     formula(&expected, (const double *const[]){in}, &c);
-    assert_int_equal(rf_graph_new(ctx, &g, NULL), RF_OK);
-    rf_graph_record(g, 1, 1, 1);
+    assert_int_equal(rf__graph_new(ctx, &g, NULL), RF_OK);
+    rf__graph_record(g, 1, 1, 1);
     const rf__task_objective o = {.task = &rf__task_cls, .class_weight = three, .r_drop = 4};
-    rf_tensor *loss = rf__task_objective_loss(g, rf_input(g, z, dz, 2, (int64_t[]){8, 3}), &b, &o, 1.0 / 8, &sum);
+    rf_tensor *loss = rf__task_objective_loss(g, rf__input(g, z, dz, 2, (int64_t[]){8, 3}), &b, &o, 1.0 / 8, &sum);
     t_near((double)*loss->f32, expected, 1e-5 * fabs(expected));
     t_near(sum / 8, expected, 1e-5 * fabs(expected));
-    rf_graph_free(g);
+    rf__graph_free(g);
     rf_ctx_free(ctx);
     t_free_all();
 }

@@ -80,7 +80,7 @@ static bench *begin_bench(const char *isa, double deviation)
             b->value[b->p.p[i].offset + j] = 0.1F * (float)sin(1.7 * (double)j + (double)i);
     assert_int_equal(rf__params_save(&b->p, b->value, RF_F32, path, NULL), RF_OK);
     assert_int_equal(rf__encoder_new(&b->p, b->value, b->grad, &b->e, NULL), RF_OK);
-    assert_int_equal(rf_graph_new(b->ctx, &b->g, NULL), RF_OK);
+    assert_int_equal(rf__graph_new(b->ctx, &b->g, NULL), RF_OK);
     rf_finetune_defaults(&b->o);
     fill_batch(b);
     free(path);
@@ -89,7 +89,7 @@ static bench *begin_bench(const char *isa, double deviation)
 
 static void end_bench(bench *b)
 {
-    rf_graph_free(b->g);
+    rf__graph_free(b->g);
     rf__encoder_free(b->e);
     rf__params_free(&b->p);
     rf_ctx_free(b->ctx);
@@ -104,10 +104,10 @@ static double loss_of(bench *b, const rf__masking *masking, uint64_t stream)
     double sum = 0;
     rf_error why = {0};
     const rf__task_objective o = {.task = &rf__task_sim, .o = &b->o, .masking = masking, .stream = stream};
-    assert_int_equal(rf_graph_reset(b->g), RF_OK);
-    rf_graph_record(b->g, 1, 1, 1);
+    assert_int_equal(rf__graph_reset(b->g), RF_OK);
+    rf__graph_record(b->g, 1, 1, 1);
     rf_tensor *y = rf__task_sim.train(b->g, b->e, &b->b, &o, 1.0 / PAIRS, &sum);
-    if (rf_backward(b->g, y, &why)) fail_msg("%s", why.text);
+    if (rf__backward(b->g, y, &why)) fail_msg("%s", why.text);
     t_near((double)y->f32[0], sum / PAIRS, 1e-6 * sum);
     return sum / PAIRS;
 }
@@ -210,9 +210,9 @@ static void the_loss_is_the_formula(void **state)
         int64_t rows;
         if (rf_session_logits(session, &all, &v, &rows, &why)) fail_msg("%s", why.text);
         assert_int_equal(rows, TEXTS);
-        rf_graph_reset(b->g);
-        rf_graph_record(b->g, 0, 0, 0);
-        rf_tensor *x = rf_constant(b->g, v, 2, (int64_t[]){TEXTS, b->p.config.hidden_size});
+        rf__graph_reset(b->g);
+        rf__graph_record(b->g, 0, 0, 0);
+        rf_tensor *x = rf__constant(b->g, v, 2, (int64_t[]){TEXTS, b->p.config.hidden_size});
         rf__task_objective_loss(b->g, x, &b->b, &(rf__task_objective){.task = &rf__task_sim, .o = &b->o}, 1, &sum);
         t_near(sum / PAIRS, alike(session, b, scale[k]), 1e-4);
         rf_session_close(session);
@@ -328,24 +328,24 @@ static void memory_is_said_beforehand(void **state)
                                   .teacher = items.teacher};
         rf__params_init(&p, value, 1);
         assert_int_equal(rf__encoder_new(&p, value, grad, &e, NULL), RF_OK);
-        assert_int_equal(rf_graph_new(ctx, &g, NULL), RF_OK);
+        assert_int_equal(rf__graph_new(ctx, &g, NULL), RF_OK);
         rf__encoder_recompute(e, again);
         for (uint64_t step = 0; step < 2; step++) {
             rf_error why = {0};
-            rf_graph_reset(g);
-            rf_graph_record(g, 1, 1, step);
+            rf__graph_reset(g);
+            rf__graph_record(g, 1, 1, step);
             const rf__task_objective with = {.task = &rf__task_sim, .o = &o};
-            if (rf_backward(g, rf__task_sim.train(g, e, &b, &with, 1, NULL), &why)) fail_msg("%s", why.text);
+            if (rf__backward(g, rf__task_sim.train(g, e, &b, &with, 1, NULL), &why)) fail_msg("%s", why.text);
         }
         o.per_device_train_batch_size = EACH;
         o.t.max_length = TEXT, o.t.tokens_per_batch = 2 * EACH * (2 * TEXT - 1), o.t.gradient_checkpointing = again;
-        const double held = (double)rf_graph_memory(g),
+        const double held = (double)rf__graph_memory(g),
                      said = rf__memory_batch(&p, &o.t, o.t.tokens_per_batch, 0) +
                                 EACH * EACH * rf__task_sim.square(&items, &o);
         print_message("           %.2f MB held, %.2f MB estimated\n", held * 1e-6, said * 1e-6);
         if (!(said > 0.95 * held && said < 1.05 * held + 2e5))
             fail_msg("%.2f MB held, %.2f MB estimated", held * 1e-6, said * 1e-6);
-        rf_graph_free(g);
+        rf__graph_free(g);
         rf__encoder_free(e);
         rf__params_free(&p);
         rf_ctx_free(ctx);

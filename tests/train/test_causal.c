@@ -177,7 +177,7 @@ static void the_loss_of_transformers(void **state)
         rf_weights_open(ctx, "tests/golden/models/causal/model.safetensors", &w, &why)) fail_msg("%s", why.text);
     float *value = t_floats((int64_t)p.total);
     if (rf__params_load(&p, w, value, NULL, NULL, &why) || rf__encoder_new(&p, value, NULL, &e, &why) ||
-        rf_graph_new(ctx, &g, &why))
+        rf__graph_new(ctx, &g, &why))
         fail_msg("%s", why.text);
     FILE *f = fopen("tests/golden/models/causal/golden.txt", "r");
     char word[64];
@@ -209,17 +209,17 @@ static void the_loss_of_transformers(void **state)
         start[B] = N;
         assert_int_equal(n, labels);
         if (!n) continue;
-        rf_graph_reset(g);
-        rf_graph_record(g, 0, 0, 0);
+        rf__graph_reset(g);
+        rf__graph_record(g, 0, 0, 0);
         const rf_batch batch = {.N = N, .B = B, .id = flat, .type = kind, .start = start};
         rf__mlm_loss(g, e, rf__encoder_forward(g, e, &batch), row, label, n, 1, &sum, NULL);
-        if (rf_graph_error(g)->code) fail_msg("%s", rf_graph_error(g)->text);
+        if (rf__graph_error(g)->code) fail_msg("%s", rf__graph_error(g)->text);
         t_near(sum / n, expected, 1e-5);                             /* the script asserts 3e-5 for single logits */
         cases++;
     }
     assert_int_equal(cases, 4);
     fclose(f);
-    rf_graph_free(g);
+    rf__graph_free(g);
     rf__encoder_free(e);
     rf_weights_close(w);
     rf__params_free(&p);

@@ -29,20 +29,20 @@ static double arena(const rf_ctx *ctx, const rf_params *p, const rf_train_option
     rf__params_init(p, value, 1);
     memset(grad, 0, p->total * sizeof *grad);
     assert_int_equal(rf__encoder_new(p, value, grad, &e, NULL), RF_OK);
-    assert_int_equal(rf_graph_new(ctx, &g, NULL), RF_OK);
-    rf_graph_products(g, o->bf16 ? RF_BF16 : RF_F32);
+    assert_int_equal(rf__graph_new(ctx, &g, NULL), RF_OK);
+    rf__graph_products(g, o->bf16 ? RF_BF16 : RF_F32);
     rf__encoder_recompute(e, o->gradient_checkpointing != 0);
     for (uint64_t step = 0; step < 2; step++) {
         rf_error why = {0};
-        rf_graph_reset(g);
-        rf_graph_record(g, 1, 1, step);
+        rf__graph_reset(g);
+        rf__graph_record(g, 1, 1, step);
         rf_tensor *h = x->sides == 2 ? rf__pair_forward(g, e, &x->side[0], &x->side[1])
                                      : rf__encoder_forward(g, e, &x->side[0]);
         rf_tensor *loss = rf__mlm_loss(g, e, h, x->row, x->side[x->sides - 1].id, x->labels, 1, NULL, NULL);
-        if (rf_backward(g, loss, &why)) fail_msg("%s", why.text);
+        if (rf__backward(g, loss, &why)) fail_msg("%s", why.text);
     }
-    const double bytes = (double)rf_graph_memory(g);
-    rf_graph_free(g);
+    const double bytes = (double)rf__graph_memory(g);
+    rf__graph_free(g);
     rf__encoder_free(e);
     t_free_all();
     return bytes;
@@ -312,7 +312,7 @@ static double held_of_task(const rf_ctx *ctx, const rf_params *p, int64_t B, int
     rf__params_init(p, value, 1);
     memset(grad, 0, p->total * sizeof *grad);
     assert_int_equal(rf__encoder_new(p, value, grad, &e, NULL), RF_OK);
-    assert_int_equal(rf_graph_new(ctx, &g, NULL), RF_OK);
+    assert_int_equal(rf__graph_new(ctx, &g, NULL), RF_OK);
     const rf_batch view = {.N = N, .B = B, .id = id, .start = start};
     const rf__item_batch batch = {.N = N,
                                   .B = B,
@@ -325,15 +325,15 @@ static double held_of_task(const rf_ctx *ctx, const rf_params *p, int64_t B, int
     for (uint64_t step = 0; step < 2; step++) {
         rf_error why = {0};
         double sum = 0;
-        rf_graph_reset(g);
-        rf_graph_record(g, 1, 1, step);
+        rf__graph_reset(g);
+        rf__graph_record(g, 1, 1, step);
         rf_tensor *z = rf__task_forward(g, e, &view);
         rf_tensor *loss =
             rf__task_objective_loss(g, z, &batch, &(rf__task_objective){.task = task}, 1 / (double)labels, &sum);
-        if (rf_backward(g, loss, &why)) fail_msg("%s", why.text);
+        if (rf__backward(g, loss, &why)) fail_msg("%s", why.text);
     }
-    const double bytes = (double)rf_graph_memory(g);
-    rf_graph_free(g);
+    const double bytes = (double)rf__graph_memory(g);
+    rf__graph_free(g);
     rf__encoder_free(e);
     t_free_all();
     return bytes;
@@ -350,16 +350,16 @@ static double evaluated(const rf_ctx *ctx, const rf_params *p, int64_t B, int64_
     for (int64_t b = 0; b <= B; b++) start[b] = (int32_t)(b * T);
     rf__params_init(p, value, 1);
     assert_int_equal(rf__encoder_new(p, value, NULL, &e, NULL), RF_OK);
-    assert_int_equal(rf_graph_new(ctx, &g, NULL), RF_OK);
+    assert_int_equal(rf__graph_new(ctx, &g, NULL), RF_OK);
     const rf_batch view = {.N = N, .B = B, .id = id, .start = start};
     for (int lap = 0; lap < 2; lap++) {
-        rf_graph_reset(g);
-        rf_graph_record(g, 0, 0, 0);
+        rf__graph_reset(g);
+        rf__graph_record(g, 0, 0, 0);
         rf__task_forward(g, e, &view);
-        assert_int_equal(rf_graph_error(g)->code, RF_OK);
+        assert_int_equal(rf__graph_error(g)->code, RF_OK);
     }
-    const double bytes = (double)rf_graph_memory(g);
-    rf_graph_free(g);
+    const double bytes = (double)rf__graph_memory(g);
+    rf__graph_free(g);
     rf__encoder_free(e);
     t_free_all();
     return bytes;

@@ -58,14 +58,14 @@ static pair make(int threads)
             p.value[j] = (p.all.p[i].init == RF_INIT_NORMAL ? 15 : 1) * p.value[j] + 0.1f * (float)sin(1.7 * (double)j);
     memset(p.grad, 0, p.all.total * sizeof *p.grad);
     if (rf__encoder_new(&p.rtd->discriminator, p.value, p.grad, &p.discriminator, &why) ||
-        rf__encoder_new(&p.rtd->generator, p.value, p.grad, &p.rtd->encoder, &why) || rf_graph_new(p.ctx, &p.g, &why))
+        rf__encoder_new(&p.rtd->generator, p.value, p.grad, &p.rtd->encoder, &why) || rf__graph_new(p.ctx, &p.g, &why))
         fail_msg("%s", why.text);
     return p;
 }
 
 static void end(pair *p)
 {
-    rf_graph_free(p->g);
+    rf__graph_free(p->g);
     rf__encoder_free(p->discriminator);
     rf__rtd_free(p->rtd);
     rf__params_free(&p->all);
@@ -78,11 +78,11 @@ static double loss_of(pair *p, bool record, uint64_t stream, rf__rtd_sums *sums)
     const rf__mlm_batch b = batch_of();
     rf_error why = {0};
     *sums = (rf__rtd_sums){0};
-    rf_graph_reset(p->g);
-    rf_graph_record(p->g, record, 1, 1);
+    rf__graph_reset(p->g);
+    rf__graph_record(p->g, record, 1, 1);
     rf_tensor *loss = rf__rtd_loss(p->g, p->rtd, p->discriminator, &b, 7, stream, weights, sums);
-    if (rf_graph_error(p->g)->code) fail_msg("%s", rf_graph_error(p->g)->text);
-    if (record && rf_backward(p->g, loss, &why)) fail_msg("%s", why.text);
+    if (rf__graph_error(p->g)->code) fail_msg("%s", rf__graph_error(p->g)->text);
+    if (record && rf__backward(p->g, loss, &why)) fail_msg("%s", why.text);
     return weights[0] * sums->generator + weights[1] * sums->detection;
 }
 
@@ -122,8 +122,8 @@ static float *generator_logits(pair *p)
 {
     const rf__mlm_batch b = batch_of();
     const rf_batch view = rf__mlm_batch_view(&b);
-    rf_graph_reset(p->g);
-    rf_graph_record(p->g, 0, 0, 0);
+    rf__graph_reset(p->g);
+    rf__graph_record(p->g, 0, 0, 0);
     rf_tensor *h = rf__encoder_forward(p->g, p->rtd->encoder, &view);
     const rf_tensor *z = rf__mlm_logits(p->g, p->rtd->encoder, h, row, MASKED);
     return memcpy(t_floats(MASKED * V), z->f32, MASKED * V * sizeof(float));
@@ -150,8 +150,8 @@ static void the_loss_is_as_printed(void **state)
     const rf__mlm_batch b = batch_of();
     rf_batch view = rf__mlm_batch_view(&b);
     int32_t text[N], drawn[MASKED], replaced = 0, right = 0, detected = 0;
-    rf_graph_reset(p.g);
-    rf_graph_record(p.g, 0, 0, 0);
+    rf__graph_reset(p.g);
+    rf__graph_record(p.g, 0, 0, 0);
     rf_tensor *h = rf__encoder_forward(p.g, p.rtd->encoder, &view);
     rf__rtd_draw(p.g, p.rtd->encoder, rf__mlm_transform(p.g, p.rtd->encoder, h, row, MASKED), 7, 5, drawn);
     memcpy(text, id, sizeof text);
@@ -221,8 +221,8 @@ static void draws_have_their_probabilities(void **state)
     const rf__mlm_batch b = batch_of();
     const rf_batch view = rf__mlm_batch_view(&b);
     memset(count, 0, sizeof count);
-    rf_graph_reset(p.g);
-    rf_graph_record(p.g, 0, 0, 0);
+    rf__graph_reset(p.g);
+    rf__graph_record(p.g, 0, 0, 0);
     rf_tensor *h = rf__encoder_forward(p.g, p.rtd->encoder, &view);
     const rf_tensor *x = rf__mlm_transform(p.g, p.rtd->encoder, h, row, MASKED);
     for (uint64_t stream = 0; stream < DRAWS; stream++) {
@@ -262,7 +262,7 @@ static void memory_is_counted(void **state)
     o.max_length = T, o.tokens_per_batch = ALL;
     p.rtd->tokens = ALL;
     if (rf__rtd_gradient(p.rtd, p.g, p.discriminator, &b, 1, 1, 1.0 / ASKED, &loss, &why)) fail_msg("%s", why.text);
-    const double held = (double)rf_graph_memory(p.g), said = rf__memory_batch(&p.rtd->discriminator, &o, ALL, 0) +
+    const double held = (double)rf__graph_memory(p.g), said = rf__memory_batch(&p.rtd->discriminator, &o, ALL, 0) +
                                                              rf__memory_batch(&p.rtd->generator, &o, ALL, 0);
     print_message("           %.2f MB held, %.2f MB estimated: %+.1f %%\n", held * 1e-6, said * 1e-6,
                   100 * (said / held - 1));

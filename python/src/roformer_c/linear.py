@@ -8,7 +8,7 @@ import numpy as np
 
 from . import _abi as abi
 from . import errors
-from ._lib import Error, byref, check, context, error_of, interruptible, lib, struct
+from ._lib import Error, byref, check, context, interruptible, lib
 from .rope import Array, Table, floats_of, positions_of
 from .sentence import one_of
 
@@ -16,27 +16,20 @@ MAPS = ("favor", "elu", "shen", "relu", "exp", "squared_relu")
 PROJECTED = ("favor", "relu")
 
 
-class _Graph:
-    """rf_graph, freed at the end of a with statement."""
+class _Work:
+    """rf_attention_work, freed at the end of a with statement."""
 
     def __init__(self) -> None:
         out, why = ctypes.c_void_p(), Error()
         self.context = context()
-        check(lib.rf_graph_new(self.context.address, byref(out), byref(why)), why)
+        check(lib.rf_attention_work_new(self.context.address, byref(out), byref(why)), why)
         self.address = out.value
 
-    def __enter__(self) -> "_Graph":
+    def __enter__(self) -> "_Work":
         return self
 
     def __exit__(self, *unused: Any) -> None:
-        lib.rf_graph_free(self.address)
-
-    def tensor(self, address: Any) -> Any:
-        """The tensor of an operation, or its failure."""
-        why = struct(abi.rf_error, lib.rf_graph_error(self.address))
-        if why.code:
-            raise error_of(why.code, why)
-        return struct(abi.rf_tensor, address)
+        lib.rf_attention_work_free(self.address)
 
 
 class _Problem:
@@ -79,24 +72,20 @@ class _Problem:
         if not N:
             return np.zeros((0, self.D), np.float32) if weight is None else grad
         features = self.D if self.random is None else self.random.shape[0]
-        with _Graph() as g, Table(features, self.base, self.layout, self.positions, self.rotate) as rope:
+        with _Work() as work, Table(features, self.base, self.layout, self.positions, self.rotate) as rope:
             spec = abi.rf_linear_attention_spec()
             spec.heads, spec.B, spec.start, spec.causal = 1, self.B, self.start.ctypes.data, self.causal
             spec.rope, spec.row = rope.address, self.row.ctypes.data if self.rotate else None
             spec.rotate_features = int(self.rotate)
             spec.feature_map, spec.features, spec.epsilon = self.map.encode(), features, self.epsilon
             spec.random = None if self.random is None else self.random.ctypes.data
-            shape, why = (ctypes.c_int64 * 2)(N, 3 * self.D), Error()
-            lib.rf_graph_record(g.address, int(weight is not None), 0, 0)
-            x = lib.rf_input(g.address, self.qkv.ctypes.data, grad.ctypes.data, 2, shape)
-            y = lib.rf_linear_attention(g.address, x, byref(spec))
-            result = g.tensor(y)
+            qkv, C, out, why = self.qkv.ctypes.data, self.D, ctypes.c_void_p(), Error()
             if weight is None:
-                flat = np.frombuffer(memoryview((ctypes.c_float * (N * self.D)).from_address(result.f32)), np.float32)
-                return flat.reshape(N, self.D).copy()
-            loss = lib.rf_inner(g.address, y, weight.ctypes.data)
-            g.tensor(loss)
-            check(lib.rf_backward(g.address, loss, byref(why)), why)
+                check(lib.rf_attend_linear(work.address, byref(spec), qkv, N, C, byref(out), byref(why)), why)
+                flat = np.frombuffer(memoryview((ctypes.c_float * (N * C)).from_address(out.value or 0)), np.float32)
+                return flat.reshape(N, C).copy()
+            check(lib.rf_attend_linear_back(work.address, byref(spec), qkv, N, C, weight.ctypes.data, grad.ctypes.data,
+                                            byref(why)), why)
             return grad
 
 

@@ -11,10 +11,10 @@
 #include <string.h>
 
 #include "cli/bench/bench.h"
+#include "roformer/kernel/linear_attention.h"
 #include "roformer/kernel/random.h"
 #include "roformer/kernel/rope.h"
 #include "roformer/inspect/steps.h"
-#include "roformer/kernel/tensor.h"
 #include "roformer/kernel/work.h"
 
 /* ---- shapes: "8x128", "32x5-200" (32 texts of 5 to 200 tokens), "@FILE" (on each line the lengths of a batch) ---- */
@@ -321,7 +321,7 @@ rf_status bench_train(bench_job *j)
 
 typedef struct attending {
     const bench_job *j;
-    rf_graph *g;
+    rf_attention_work *work;
     rf_rope *rope;
     float *qkv;
     int32_t *row;
@@ -331,13 +331,11 @@ static rf_status attention_batch(void *arg, const rf_batch *batch, int32_t from,
 {
     attending *t = arg;
     const rf_config *c = &t->j->config;
-    rf_graph_reset(t->g);
-    rf_tensor *qkv =
-        rf_constant(t->g, t->qkv + from * 3 * c->hidden_size, 2, (const int64_t[]){batch->N, 3 * c->hidden_size});
-    rf_attention(t->g, qkv, &(rf_attention_spec){.heads = c->num_attention_heads, .B = batch->B, .start = batch->start,
-                                                 .rope = t->rope, .row = t->row + from});
-    const rf_error *e = rf_graph_error(t->g);
-    return e->code ? rf_fail(why, e->code, "%s", e->text) : RF_OK;
+    const rf_softmax_attention_spec spec = {.type = t->j->b.type == RF_F32 ? RF_F32 : RF_BF16,
+                                            .heads = c->num_attention_heads, .B = batch->B, .start = batch->start,
+                                            .rope = t->rope, .row = t->row + from};
+    const float *out;
+    return rf_attend_softmax(t->work, &spec, t->qkv + from * 3 * c->hidden_size, batch->N, c->hidden_size, &out, why);
 }
 
 static rf_status attention_body(void *arg, rf_error *why)
@@ -359,8 +357,7 @@ static rf_status attention_shape(bench_job *j)
     for (int64_t b = 0; b < s->B; b++)
         if (s->start[b + 1] - s->start[b] > longest) longest = s->start[b + 1] - s->start[b];
     rf_status status = rf_rope_new(ctx, &(rf_rope_spec){D, j->config.rope_theta, RF_ROPE_PAIRS}, longest, &t.rope, why);
-    if (!status) status = rf_graph_new(ctx, &t.g, why);
-    if (!status) rf_graph_products(t.g, j->b.type == RF_F32 ? RF_F32 : RF_BF16);
+    if (!status) status = rf_attention_work_new(ctx, &t.work, why);
     t.qkv = rf_ctx_alloc(ctx, (size_t)(s->N * 3 * C) * sizeof *t.qkv);
     t.row = rf_ctx_alloc(ctx, (size_t)s->N * sizeof *t.row);
     if (!t.qkv || !t.row) status = rf_fail(why, RF_ENOMEM, "out of memory");
@@ -373,7 +370,7 @@ static rf_status attention_shape(bench_job *j)
     }
     rf_ctx_release(ctx, t.qkv);
     rf_ctx_release(ctx, t.row);
-    rf_graph_free(t.g);
+    rf_attention_work_free(t.work);
     rf_rope_free(t.rope);
     return status;
 }

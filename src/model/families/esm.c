@@ -114,11 +114,11 @@ rf_tensor *rf__esm_embed(rf_graph *g, const rf_block *b)
 {
     const rf_bert_embedding *w = b->weights;
     const int64_t N = b->at.N, C = b->config->hidden_size;
-    rf_tensor *word = rf_embed(g, w->word, b->at.id, N);
+    rf_tensor *word = rf__embed(g, w->word, b->at.id, N);
     if (!b->config->token_dropout) return word;
     float *factor = rf__push(g, (size_t)(N * C), sizeof *factor);
     if (!factor || !put_factors(g, b, factor)) return &g->nil.t;
-    return rf_mul(g, word, rf_constant(g, factor, 2, (int64_t[]){N, C}));
+    return rf__mul(g, word, rf__constant(g, factor, 2, (int64_t[]){N, C}));
 }
 
 /* Norms before sub-layers are stored as in seq2seq.c; with token_dropout, factors and products are stored as well. */

@@ -77,21 +77,21 @@ static rf_tensor *unit(rf_graph *g, const rf_block *b, rf_tensor *h)
     const layer_weights *w = b->weights;
     const int64_t S = rf_config_head_width(b->config);
     rf_attention_spec spec = b->spec;
-    rf_tensor *x = rf_linear(g, h, w->in, NULL, b->config->hidden_act);                          /* [N, 2U+S] */
+    rf_tensor *x = rf__linear(g, h, w->in, NULL, b->config->hidden_act);                         /* [N, 2U+S] */
     const float *scale = scales(g, b);
     if (!scale) return &g->nil.t;
-    rf_tensor *pair = rf_gau_pair(g, x, w->query, w->key, scale);                                /* [N, 2S]   */
+    rf_tensor *pair = rf__gau_pair(g, x, w->query, w->key, scale);                               /* [N, 2S]   */
     const rf_rotate_parts_spec rotate = {.parts = 2, .heads = 1, .rotated = 1, .rope = {spec.rope, spec.rope},
                                          .row = {spec.row, spec.row}};
-    rf_tensor *rotated = rf_rotate_parts(g, pair, &rotate);
+    rf_tensor *rotated = rf__rotate_parts(g, pair, &rotate);
     spec.rope = NULL;
     spec.row = NULL;
     if (b->observer && !g->error.code) show(g, b, &spec, pair, rotated);
     spec.heads = (b->config->intermediate_size + S - 1) / S;
-    rf_tensor *a = rf_attention(g, rf_gau_heads(g, rotated, x), &spec);                          /* [N, HS]   */
-    if (b->row) a = rf_rows(g, a, b->row, b->rows);
-    if (b->row) x = rf_rows(g, x, b->row, b->rows);
-    return rf_linear(g, rf_gau_gate(g, x, a, S), w->out, NULL, RF_ACT_NONE);
+    rf_tensor *a = rf__attention(g, rf__gau_heads(g, rotated, x), &spec);                        /* [N, HS]   */
+    if (b->row) a = rf__rows(g, a, b->row, b->rows);
+    if (b->row) x = rf__rows(g, x, b->row, b->rows);
+    return rf__linear(g, rf__gau_gate(g, x, a, S), w->out, NULL, RF_ACT_NONE);
 }
 
 static rf_tensor *layer_forward(rf_graph *g, const rf_block *b, rf_tensor *h)
@@ -100,8 +100,8 @@ static rf_tensor *layer_forward(rf_graph *g, const rf_block *b, rf_tensor *h)
     if (rf__config_linear_attention(c, b->at.layer))
         return rf__stop(g, RF_EUNSUPPORTED, "attention_type: expected softmax for a GAU-alpha, got linear attention");
     rf_tensor *o = unit(g, b, h);
-    if (b->row) h = rf_rows(g, h, b->row, b->rows);
-    return rf_norm(g, rf_spend(o), h, c->hidden_dropout_prob, NULL, NULL, c->layer_norm_eps, b->family->norm);
+    if (b->row) h = rf__rows(g, h, b->row, b->rows);
+    return rf__norm(g, rf__spend(o), h, c->hidden_dropout_prob, NULL, NULL, c->layer_norm_eps, b->family->norm);
 }
 
 /* Stored per layer: the result of W_i before and after its activation; queries and keys, and the same rotated; the

@@ -35,7 +35,7 @@ static rf_tensor *add_task(rf_graph *g, rf_tensor *task, rf_tensor *word, int64_
     int32_t *zero = rf__push(g, (size_t)N, sizeof *zero);
     if (!zero) return &g->nil.t;
     memset(zero, 0, (size_t)N * sizeof *zero);
-    return rf_add(g, word, rf_embed(g, task, zero, N));
+    return rf__add(g, word, rf__embed(g, task, zero, N));
 }
 
 rf_tensor *rf__bert_embed(rf_graph *g, const rf_block *b)
@@ -45,19 +45,19 @@ rf_tensor *rf__bert_embed(rf_graph *g, const rf_block *b)
     const float scale = (float)((c->scale_embedding ? sqrt((double)c->embedding_size) : 1) * stretch(b));
     const int64_t N = b->at.N;
     const int32_t *const id[] = {b->at.id};
-    rf_tensor *word = scale != 1 ? rf_mix(g, w->word, 1, &scale, id, N) : rf_embed(g, w->word, b->at.id, N);
+    rf_tensor *word = scale != 1 ? rf__mix(g, w->word, 1, &scale, id, N) : rf__embed(g, w->word, b->at.id, N);
     if (b->is->embed) word = b->is->embed(g, &b->at, word);
     if (w->task) word = add_task(g, w->task, word, N);
-    if (!w->type && !w->norm) return rf_dropout(g, word, c->hidden_dropout_prob);
-    rf_tensor *type = w->type ? rf_spend(rf_embed(g, w->type, b->at.type, N)) : NULL;
-    rf_tensor *h = rf_norm(g, rf_spend(word), type, 0, w->norm, w->norm_bias, c->layer_norm_eps, b->family->norm);
-    h = rf_dropout(g, h, c->hidden_dropout_prob);
-    return w->project ? rf_linear(g, h, w->project, w->project_bias, RF_ACT_NONE) : h;
+    if (!w->type && !w->norm) return rf__dropout(g, word, c->hidden_dropout_prob);
+    rf_tensor *type = w->type ? rf__spend(rf__embed(g, w->type, b->at.type, N)) : NULL;
+    rf_tensor *h = rf__norm(g, rf__spend(word), type, 0, w->norm, w->norm_bias, c->layer_norm_eps, b->family->norm);
+    h = rf__dropout(g, h, c->hidden_dropout_prob);
+    return w->project ? rf__linear(g, h, w->project, w->project_bias, RF_ACT_NONE) : h;
 }
 
 static rf_tensor *norm(rf_graph *g, const rf_block *b, rf_tensor *h, rf_tensor *gamma, rf_tensor *beta)
 {
-    return rf_norm(g, h, NULL, 0, gamma, beta, stretched_eps(b), b->family->norm);
+    return rf__norm(g, h, NULL, 0, gamma, beta, stretched_eps(b), b->family->norm);
 }
 
 /* The input of a sub-layer, computed from h. */
@@ -72,8 +72,8 @@ static rf_tensor *finish_sublayer(rf_graph *g, const rf_block *b, rf_tensor *x, 
 {
     const rf_config *c = b->config;
     if (after) x = norm(g, b, x, after, NULL);
-    if (c->normalize_before) return rf_add(g, rf_dropout(g, x, c->hidden_dropout_prob), h);
-    return rf_norm(g, rf_spend(x), h, c->hidden_dropout_prob, gamma, beta, c->layer_norm_eps, b->family->norm);
+    if (c->normalize_before) return rf__add(g, rf__dropout(g, x, c->hidden_dropout_prob), h);
+    return rf__norm(g, rf__spend(x), h, c->hidden_dropout_prob, gamma, beta, c->layer_norm_eps, b->family->norm);
 }
 
 /* Both, in one pass, between two sub-layers with norms before them: h becomes the new h; returns the input. */
@@ -82,23 +82,23 @@ static rf_tensor *between(rf_graph *g, const rf_block *b, rf_tensor *x, rf_tenso
     const rf_config *c = b->config;
     const rf_bert_layer *w = b->weights;
     if (w->after) x = norm(g, b, x, w->after, NULL);
-    x = rf_dropout(g, x, c->hidden_dropout_prob);
+    x = rf__dropout(g, x, c->hidden_dropout_prob);
     return rf__norm_and_sum(g, x, *h, w->norm2, w->norm2_bias, stretched_eps(b), b->family->norm, h);
 }
 
 rf_tensor *rf__bert_source_keys(rf_graph *g, const rf_block *b)
 {
     const rf_bert_layer *w = b->weights;
-    return rf_linear(g, b->source, w->cross_keys, w->cross_keys_bias, RF_ACT_NONE);              /* [M, 2C] */
+    return rf__linear(g, b->source, w->cross_keys, w->cross_keys_bias, RF_ACT_NONE);             /* [M, 2C] */
 }
 
 static rf_tensor *attend_to_source(rf_graph *g, const rf_block *b, rf_tensor *h)
 {
     const rf_bert_layer *w = b->weights;
     rf_tensor *x = before(g, b, h, w->cross_norm, w->cross_norm_bias);
-    rf_tensor *q = rf_linear(g, x, w->cross_query, w->cross_query_bias, RF_ACT_NONE);            /* [N, C]  */
+    rf_tensor *q = rf__linear(g, x, w->cross_query, w->cross_query_bias, RF_ACT_NONE);           /* [N, C]  */
     rf_tensor *a = rf__block_cross_attention(g, b, q);
-    a = rf_linear(g, a, w->cross_out, w->cross_out_bias, RF_ACT_NONE);
+    a = rf__linear(g, a, w->cross_out, w->cross_out_bias, RF_ACT_NONE);
     return finish_sublayer(g, b, a, h, w->cross_norm, w->cross_norm_bias, NULL);
 }
 
@@ -110,10 +110,10 @@ static rf_tensor *feed(rf_graph *g, const rf_block *b, rf_tensor *x)
     const rf_act act = c->hidden_act;
     rf_tensor *f = rf__feed_forward(g, x, w->up, w->up_bias, act, w->down, w->down_bias);
     if (f) return f;
-    f = b->family->gated ? rf_gated_linear(g, x, w->up, w->up_bias, act, b->family->gate)
-                         : rf_linear(g, x, w->up, w->up_bias, act);                              /* [N, F]  */
-    if (c->activation_dropout > 0) f = rf_dropout(g, f, c->activation_dropout);
-    return rf_linear(g, rf_spend(f), w->down, w->down_bias, RF_ACT_NONE);
+    f = b->family->gated ? rf__gated_linear(g, x, w->up, w->up_bias, act, b->family->gate)
+                         : rf__linear(g, x, w->up, w->up_bias, act);                             /* [N, F]  */
+    if (c->activation_dropout > 0) f = rf__dropout(g, f, c->activation_dropout);
+    return rf__linear(g, rf__spend(f), w->down, w->down_bias, RF_ACT_NONE);
 }
 
 /* Norms of each head, or of the whole width, as the length of the scales says. */
@@ -122,9 +122,9 @@ static rf_tensor *norm_queries(rf_graph *g, const rf_block *b, rf_tensor *qkv)
     const rf_config *c = b->config;
     const rf_bert_layer *w = b->weights;
     const int64_t D = w->query_norm->dim[0];
-    return rf_head_norm(g, qkv, w->query_norm, w->query_norm_bias, w->key_norm, w->key_norm_bias,
-                        rf__config_query_columns(c) / D, rf__config_key_columns(c) / D, c->layer_norm_eps,
-                        b->family->norm);
+    return rf__head_norm(g, qkv, w->query_norm, w->query_norm_bias, w->key_norm, w->key_norm_bias,
+                         rf__config_query_columns(c) / D, rf__config_key_columns(c) / D, c->layer_norm_eps,
+                         b->family->norm);
 }
 
 rf_tensor *rf__bert_forward(rf_graph *g, const rf_block *b, rf_tensor *h)
@@ -132,12 +132,12 @@ rf_tensor *rf__bert_forward(rf_graph *g, const rf_block *b, rf_tensor *h)
     const rf_config *c = b->config;
     const rf_bert_layer *w = b->weights;
     rf_tensor *x = b->at.layer || !b->family->first_bare ? before(g, b, h, w->norm, w->norm_bias) : h;
-    rf_tensor *qkv = rf_linear(g, x, w->qkv, w->qkv_bias, RF_ACT_NONE);                          /* [N, 3C] */
+    rf_tensor *qkv = rf__linear(g, x, w->qkv, w->qkv_bias, RF_ACT_NONE);                         /* [N, 3C] */
     if (w->query_norm) qkv = norm_queries(g, b, qkv);
     rf_tensor *a = rf__block_attention(g, b, qkv);
-    if (b->row) a = rf_rows(g, a, b->row, b->rows);
-    if (b->row) h = rf_rows(g, h, b->row, b->rows);                        /* only the requested ones of the N tokens */
-    a = rf_linear(g, a, w->out, w->out_bias, RF_ACT_NONE);
+    if (b->row) a = rf__rows(g, a, b->row, b->rows);
+    if (b->row) h = rf__rows(g, h, b->row, b->rows);                       /* only the requested ones of the N tokens */
+    a = rf__linear(g, a, w->out, w->out_bias, RF_ACT_NONE);
     const bool attends = b->source || b->cross.past;
     if (c->normalize_before && !attends) {
         x = between(g, b, a, &h);
@@ -145,7 +145,7 @@ rf_tensor *rf__bert_forward(rf_graph *g, const rf_block *b, rf_tensor *h)
         rf_tensor *in = h;
         h = finish_sublayer(g, b, a, in, w->norm, w->norm_bias, w->after);
         if (w->again)
-            h = rf_norm(g, rf_spend(h), in, 0, w->again, w->again_bias, c->layer_norm_eps, b->family->norm);
+            h = rf__norm(g, rf__spend(h), in, 0, w->again, w->again_bias, c->layer_norm_eps, b->family->norm);
         if (attends) h = attend_to_source(g, b, h);
         x = before(g, b, h, w->norm2, w->norm2_bias);
     }
@@ -161,7 +161,7 @@ rf_tensor *rf__bert_finish(rf_graph *g, const rf_block *b, rf_tensor *h)
 rf_tensor *rf__bert_vector(rf_graph *g, const void *embedding, rf_tensor *x)
 {
     const rf_bert_embedding *e = embedding;
-    return rf_linear(g, x, e->pooler, e->pooler_bias, RF_ACT_NONE);
+    return rf__linear(g, x, e->pooler, e->pooler_bias, RF_ACT_NONE);
 }
 
 /* Stored for a layer: query, key, value; attention and its log-sum-exp; the sums before the norms, their means and

@@ -229,5 +229,5 @@ rf_tensor *rf__linear_attention_forward(rf_graph *g, const rf_layer_context *at,
     if (g->error.code) return &g->nil.t;
     if (rfk__feature_map_named(c->feature_map)->projects && !(is.random = random_features(g, at))) return &g->nil.t;
     if (at->cache && !states(g, at, &is)) return &g->nil.t;
-    return rf_linear_attention(g, qkv, &is);
+    return rf__linear_attention(g, qkv, &is);
 }

@@ -34,14 +34,14 @@ rf_tensor *rf__absolute_embed(rf_graph *g, const rf_layer_context *at, rf_tensor
         return &g->nil.t;
     const int64_t first = rf__config_first_position(at->config);
     const int32_t *row = first ? rows_after_padding(g, at, first) : at->position;
-    return row ? rf_add(g, words, rf_embed(g, at->weight[0], row, at->N)) : &g->nil.t;
+    return row ? rf__add(g, words, rf__embed(g, at->weight[0], row, at->N)) : &g->nil.t;
 }
 
 static rf_tensor *multiply(rf_graph *g, const rf_layer_context *at, rf_tensor *words)
 {
     if (g->error.code || !rf__positions_below(g, at, at->config->max_position_embeddings, "max_position_embeddings"))
         return &g->nil.t;
-    return rf_add(g, words, rf_mul(g, words, rf_embed(g, at->weight[0], at->position, at->N)));
+    return rf__add(g, words, rf__mul(g, words, rf__embed(g, at->weight[0], at->position, at->N)));
 }
 
 /* Two lists of numbers: m div n, m mod n. false: the graph has stopped. */
@@ -66,7 +66,7 @@ static rf_tensor *embed_levels(rf_graph *g, const rf_layer_context *at, rf_tenso
         return &g->nil.t;
     memset(zero, 0, (size_t)at->N * sizeof *zero);
     const float c[] = {1, (float)(a / (1 - a)), (float)(-a / (1 - a))};
-    return rf_add(g, words, rf_mix(g, at->weight[0], 3, c, (const int32_t *const[]){low, high, zero}, at->N));
+    return rf__add(g, words, rf__mix(g, at->weight[0], 3, c, (const int32_t *const[]){low, high, zero}, at->N));
 }
 
 static rf_tensor *embed_axes(rf_graph *g, const rf_layer_context *at, rf_tensor *words)
@@ -76,8 +76,8 @@ static rf_tensor *embed_axes(rf_graph *g, const rf_layer_context *at, rf_tensor 
     if (g->error.code || !rf__positions_below(g, at, rows * width, "rows and columns of the grid") ||
         !split(g, at, width, &high, &low))
         return &g->nil.t;
-    words = rf_add(g, words, rf_embed(g, at->weight[0], high, at->N));
-    return rf_add(g, words, rf_embed(g, at->weight[1], low, at->N));
+    words = rf__add(g, words, rf__embed(g, at->weight[0], high, at->N));
+    return rf__add(g, words, rf__embed(g, at->weight[1], low, at->N));
 }
 
 /* As many rows as max_position_embeddings requires. */

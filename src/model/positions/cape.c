@@ -33,7 +33,7 @@ static rf_tensor *embed(rf_graph *g, const rf_layer_context *at, rf_tensor *word
             }
             for (int64_t j = 0; j < E; j++) p[n * E + j] = (float)(j % 2 ? cos(m * omega[j]) : sin(m * omega[j]));
         }
-    return rf_add(g, words, rf_constant(g, p, 2, (int64_t[]){at->N, E}));
+    return rf__add(g, words, rf__constant(g, p, 2, (int64_t[]){at->N, E}));
 }
 
 static void cost(const rf_config *c, int64_t T, double *flops, double *bytes)

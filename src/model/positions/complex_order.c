@@ -14,7 +14,7 @@ static rf_tensor *embed(rf_graph *g, const rf_layer_context *at, rf_tensor *word
     double *theta = rf__push(g, (size_t)planes, sizeof *theta);
     for (int64_t t = 0; t < planes && theta; t++) theta[t] = rf__sinusoidal_frequency(at->config, t, 2 * planes);
     const rf_rotate_learned_spec spec = {1, 1, 1, theta, at->position};
-    return rf_rotate_learned(g, words, rf_embed(g, at->weight[0], at->id, at->N), &spec);
+    return rf__rotate_learned(g, words, rf__embed(g, at->weight[0], at->id, at->N), &spec);
 }
 
 static rf_status even(const rf_config *c, rf_error *why)

@@ -12,8 +12,8 @@ static rf_tensor *embed(rf_graph *g, const rf_layer_context *at, rf_tensor *word
 {
     if (g->error.code || !rf__positions_below(g, at, 1 << 24, "16777216 at most")) return &g->nil.t;
     rf_tensor *p = rf__positions_rows(g, at, columns(at->config), rf__sinusoidal_row);
-    return rf_add(g, rf_linear(g, words, at->weight[0], at->weight[1], RF_ACT_NONE),
-                  rf_linear(g, p, at->weight[2], NULL, RF_ACT_NONE));
+    return rf__add(g, rf__linear(g, words, at->weight[0], at->weight[1], RF_ACT_NONE),
+                   rf__linear(g, p, at->weight[2], NULL, RF_ACT_NONE));
 }
 
 static int64_t extent(const rf_config *c, char letter)

@@ -53,8 +53,8 @@ static rf_tensor *projected(rf_graph *g, const rf_layer_context *at, rf_tensor *
 {
     rf_tensor *const *w = at->weight + (which == KEY ? 0 : 2);
     const int64_t C = at->config->hidden_size;
-    return at->config->share_att_key ? rf_linear_part(g, e, at->qkv, at->qkv_bias, which * C, C, RF_ACT_NONE)
-                                     : rf_linear(g, e, w[0], w[1], RF_ACT_NONE);
+    return at->config->share_att_key ? rf__linear_part(g, e, at->qkv, at->qkv_bias, which * C, C, RF_ACT_NONE)
+                                     : rf__linear(g, e, w[0], w[1], RF_ACT_NONE);
 }
 
 /* Rows decrease as r increases, so the rows for offsets up to `clip` are adjacent: only these are projected, each once.
@@ -70,11 +70,11 @@ static void make(rf_graph *g, const rf_layer_context *at, int64_t clip, rf_tenso
     if (!rows || !met || !row_of) return;
     for (int64_t i = 0; i < n; i++) met[i] = (int32_t)(highest - i);
     for (int64_t i = 0; i < all; i++) row_of[i] = (int32_t)(highest - rf__max64(rows[i], lowest));
-    rf_tensor *const e = rf_norm(g, rf_rows(g, at->shared[0], met, n), NULL, 0, at->shared[1], at->shared[2],
-                                 c->layer_norm_eps, RF_NORM_LAYER);
+    rf_tensor *const e = rf__norm(g, rf__rows(g, at->shared[0], met, n), NULL, 0, at->shared[1], at->shared[2],
+                                  c->layer_norm_eps, RF_NORM_LAYER);
     for (int which = QUERY; which <= KEY; which++) {
         rf_tensor *const x = projected(g, at, e, which);
-        table[which] = n == all ? x : rf_rows(g, x, row_of, all);
+        table[which] = n == all ? x : rf__rows(g, x, row_of, all);
     }
 }
 

@@ -14,9 +14,9 @@
 static rf_tensor *add_flow(rf_graph *g, const rf_layer_context *at, rf_tensor *words, rf_flow_kind how)
 {
     if (g->error.code || !rf__positions_below(g, at, 1 << 20, "1048576 at most")) return &g->nil.t;
-    rf_tensor *table = rf_flow(g, how, at->config->position_step, at->weight[0], at->weight[1],
-                               how == RF_FLOW_RECURSION ? NULL : at->weight[2], (int64_t)at->highest + 1);
-    return rf_add(g, words, rf_embed(g, table, at->position, at->N));
+    rf_tensor *table = rf__flow(g, how, at->config->position_step, at->weight[0], at->weight[1],
+                                how == RF_FLOW_RECURSION ? NULL : at->weight[2], (int64_t)at->highest + 1);
+    return rf__add(g, words, rf__embed(g, table, at->position, at->N));
 }
 
 static rf_tensor *recursion(rf_graph *g, const rf_layer_context *at, rf_tensor *words)

@@ -19,7 +19,7 @@ static rf_tensor *recur_on(rf_graph *g, const rf_layer_context *at, rf_tensor *z
         for (int64_t i = 0; before && i < E; i++)
             z->f32[at->start[b] * E + i] += g->k->dot(u->f32 + i * E, before, E);
     }
-    rf_tensor *y = rf_recur(g, z, at->weight[2], at->start, at->B);
+    rf_tensor *y = rf__recur(g, z, at->weight[2], at->start, at->B);
     for (int64_t b = 0; b < at->B; b++) {
         float *after = rf__cache_next_state(g, at->cache, b, at->layer, RF_STATE_POSITION);
         if (!after) return &g->nil.t;
@@ -30,8 +30,8 @@ static rf_tensor *recur_on(rf_graph *g, const rf_layer_context *at, rf_tensor *z
 
 static rf_tensor *recur(rf_graph *g, const rf_layer_context *at, rf_tensor *words)
 {
-    rf_tensor *z = rf_linear(g, words, at->weight[0], at->weight[1], RF_ACT_NONE);
-    return rf_add(g, words, at->cache ? recur_on(g, at, z) : rf_recur(g, z, at->weight[2], at->start, at->B));
+    rf_tensor *z = rf__linear(g, words, at->weight[0], at->weight[1], RF_ACT_NONE);
+    return rf__add(g, words, at->cache ? recur_on(g, at, z) : rf__recur(g, z, at->weight[2], at->start, at->B));
 }
 
 /* Windows that begin in the `others` earlier tokens, which are stored: each sequence is put after them, and its windows
@@ -56,15 +56,15 @@ static rf_tensor *unfold_on(rf_graph *g, const rf_layer_context *at, rf_tensor *
         memcpy(after, to + T * E, (size_t)kept * sizeof *to);
         for (int64_t t = 0; t < T; t++) row[at->start[b] + t] = start[b] + (int32_t)(others + t);
     }
-    return rf_rows(g, rf_unfold(g, all, others, 0, start, at->B), row, at->N);
+    return rf__rows(g, rf__unfold(g, all, others, 0, start, at->B), row, at->N);
 }
 
 static rf_tensor *convolve(rf_graph *g, const rf_layer_context *at, rf_tensor *words)
 {
     const int64_t others = at->config->conv_kernel_size - 1, after = at->config->is_decoder ? 0 : others / 2;
     rf_tensor *window = at->cache && others ? unfold_on(g, at, words, others)
-                                            : rf_unfold(g, words, others - after, after, at->start, at->B);
-    return rf_add(g, words, rf_linear(g, window, at->weight[0], at->weight[1], RF_ACT_NONE));
+                                            : rf__unfold(g, words, others - after, after, at->start, at->B);
+    return rf__add(g, words, rf__linear(g, window, at->weight[0], at->weight[1], RF_ACT_NONE));
 }
 
 static rf_status odd(const rf_config *c, rf_error *why)

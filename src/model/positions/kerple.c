@@ -9,7 +9,7 @@
 static void relate(rf_graph *g, const rf_layer_context *at, rf_attention_spec *spec, int power)
 {
     spec->clip = rf__relative_reach(g, at);
-    spec->relative_bias = rf_kernel_bias(g, at->weight[0], at->weight[1], spec->clip, power);
+    spec->relative_bias = rf__kernel_bias(g, at->weight[0], at->weight[1], spec->clip, power);
 }
 
 static void set_log_bias(rf_graph *g, const rf_layer_context *at, rf_tensor *qkv, rf_attention_spec *spec)

@@ -26,7 +26,7 @@ static void bits_row(const rf_config *c, int64_t m, float *row, int64_t E)
 static rf_tensor *embed_index(rf_graph *g, const rf_layer_context *at, rf_tensor *words)
 {
     if (g->error.code || !rf__positions_below(g, at, (int64_t)1 << BITS, "16777216 at most")) return &g->nil.t;
-    return rf_add(g, words, rf__positions_rows(g, at, at->config->embedding_size, index_row));
+    return rf__add(g, words, rf__positions_rows(g, at, at->config->embedding_size, index_row));
 }
 
 static rf_tensor *embed_bits(rf_graph *g, const rf_layer_context *at, rf_tensor *words)
@@ -34,7 +34,7 @@ static rf_tensor *embed_bits(rf_graph *g, const rf_layer_context *at, rf_tensor 
     const int64_t E = at->config->embedding_size, bits = rf__min64(E, BITS);
     if (g->error.code || !rf__positions_below(g, at, (int64_t)1 << bits, "embedding_size columns for bits, 24 at most"))
         return &g->nil.t;
-    return rf_add(g, words, rf__positions_rows(g, at, E, bits_row));
+    return rf__add(g, words, rf__positions_rows(g, at, E, bits_row));
 }
 
 static rf_tensor *embed_unit(rf_graph *g, const rf_layer_context *at, rf_tensor *words)
@@ -45,7 +45,7 @@ static rf_tensor *embed_unit(rf_graph *g, const rf_layer_context *at, rf_tensor 
     memset(p, 0, (size_t)(at->N * E) * sizeof *p);
     for (int64_t n = 0; n < at->N; n++)
         p[n * E] = at->length[n] > 1 ? (float)((double)at->position[n] / (double)(at->length[n] - 1)) : 0;
-    return rf_add(g, words, rf_constant(g, p, 2, (int64_t[]){at->N, E}));
+    return rf__add(g, words, rf__constant(g, p, 2, (int64_t[]){at->N, E}));
 }
 
 const rf_position rf__position_index = {

@@ -45,7 +45,7 @@ rf_tensor *rf__relative_table(rf_graph *g, const rf_layer_context *at, int64_t c
     for (int64_t r = -clip; r <= clip && !kept; r++)
         for (int64_t i = 0; i < width; i++) x[(r + clip) * width + i] = (float)value(at->config, r, i);
     if (!kept) rf__positions_keep(g, at, -1, 0, 2 * clip + 1, width, x);
-    return rf_constant(g, x, 2, (int64_t[]){2 * clip + 1, width});
+    return rf__constant(g, x, 2, (int64_t[]){2 * clip + 1, width});
 }
 
 /* Longer tables are not kept: a table for FAR distances needs 6 MB for a layer of width 768. They grow by STEP
@@ -66,7 +66,7 @@ void rf__relative_tables(rf_graph *g, const rf_layer_context *at, int64_t clip, 
     }
     for (int i = 0; i < n && keeps; i++) {
         const rf_kept *t = rf__positions_kept(at, at->layer, i);
-        table[i] = rf_constant(g, middle(t, clip), 2, (int64_t[]){2 * clip + 1, t->width});
+        table[i] = rf__constant(g, middle(t, clip), 2, (int64_t[]){2 * clip + 1, t->width});
     }
 }
 
@@ -86,7 +86,7 @@ void rf__relative_bucket_bias(rf_graph *g, const rf_layer_context *at, rf_tensor
     rf__relative_reach(g, at);
     spec->clip = at->config->relative_attention_max_distance;
     const int32_t *rows = rf__relative_rows(g, at, spec->clip, rf__relative_bucket);
-    if (rows) spec->relative_bias = rf_rows(g, bias, rows, 2 * spec->clip + 1);
+    if (rows) spec->relative_bias = rf__rows(g, bias, rows, 2 * spec->clip + 1);
 }
 
 int64_t rf__relative_buckets(const rf_config *c, char letter)

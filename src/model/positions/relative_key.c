@@ -22,7 +22,7 @@ static int64_t row(const rf_config *c, int64_t r) { return positions(c) - 1 - r;
 static void make(rf_graph *g, const rf_layer_context *at, int64_t clip, rf_tensor *table[])
 {
     const int32_t *rows = rf__relative_rows(g, at, clip, row);
-    table[0] = rows ? rf_rows(g, at->weight[0], rows, 2 * clip + 1) : &g->nil.t;
+    table[0] = rows ? rf__rows(g, at->weight[0], rows, 2 * clip + 1) : &g->nil.t;
 }
 
 static rf_tensor *table_of(rf_graph *g, const rf_layer_context *at, rf_attention_spec *spec)

@@ -57,11 +57,11 @@ static rf_tensor *attend(rf_graph *g, const rf_layer_context *at, rf_tensor *qkv
                         "config.json: attention_probs_dropout_prob: expected 0 for training with rerope, got %g",
                         spec->drop);
     const rf_near_far_spec s = {spec->heads, at->B, at->config->rerope_window, at->start, at->position, spec->causal};
-    rf_tensor *const near = rf_rotate_parts(g, qkv, &at->rotate);
+    rf_tensor *const near = rf__rotate_parts(g, qkv, &at->rotate);
     bool far = at->chosen;                           /* otherwise nothing is far, and unused parts are not rotated */
     for (int64_t b = 0; b < at->B; b++) far = far || at->start[b + 1] - at->start[b] > s.window;
-    return rf_near_far(g, near, far ? rf_rotate_parts(g, qkv, &at->past) : near,
-                       far && (at->chosen || !spec->causal) ? rf_rotate_parts(g, qkv, &at->future) : near, &s);
+    return rf__near_far(g, near, far ? rf__rotate_parts(g, qkv, &at->past) : near,
+                        far && (at->chosen || !spec->causal) ? rf__rotate_parts(g, qkv, &at->future) : near, &s);
 }
 
 static rf_status check(const rf_config *c, rf_error *why)

@@ -10,7 +10,7 @@
  *     rotary_value  v_n -> R(n) v_n; with rotary_value_inverse out_m -> R(m)^T out_m  Su 2024 (kexue.fm/archives/10862)
  *     use_logn_attn     q -> q max(1, ln L / ln L0) for a text of L tokens             Su 2021 (kexue.fm/archives/8823)
  *
- * If all parts and heads share one table, attention rotates while it packs. Otherwise rf_rotate_parts rotates before
+ * If all parts and heads share one table, attention rotates while it packs. Otherwise rf__rotate_parts rotates before
  * attention. */
 #include "model/position.h"
 #include "store/family.h"
@@ -135,11 +135,11 @@ static rf_status axial_angles(rf_graph *g, rf_layer_context *at, rf_attention_sp
 
 static rf_tensor *rotate(rf_graph *g, const rf_layer_context *at, rf_tensor *qkv)
 {
-    return at->rotate.parts ? rf_rotate_parts(g, qkv, &at->rotate) : qkv;
+    return at->rotate.parts ? rf__rotate_parts(g, qkv, &at->rotate) : qkv;
 }
 static rf_tensor *unrotate(rf_graph *g, const rf_layer_context *at, rf_tensor *a)
 {
-    return at->unrotate.parts ? rf_rotate_parts(g, a, &at->unrotate) : a;
+    return at->unrotate.parts ? rf__rotate_parts(g, a, &at->unrotate) : a;
 }
 
 static rf_status check_axial(const rf_config *c, rf_error *why)

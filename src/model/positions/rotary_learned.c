@@ -13,7 +13,7 @@ static rf_tensor *rotate(rf_graph *g, const rf_layer_context *at, rf_tensor *qkv
     double *theta = rf__push(g, (size_t)(r / 2), sizeof *theta);
     for (int64_t i = 0; i < r / 2 && theta; i++) theta[i] = rf__rope_theta(c, c->rope_theta, r, 0, i);
     const rf_rotate_learned_spec spec = {3, c->rotary_value ? 3 : 2, c->num_attention_heads, theta, at->position};
-    return rf_rotate_learned(g, qkv, at->weight[0], &spec);
+    return rf__rotate_learned(g, qkv, at->weight[0], &spec);
 }
 
 static rf_status check(const rf_config *c, rf_error *why)

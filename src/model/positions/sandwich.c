@@ -38,7 +38,7 @@ static void relate(rf_graph *g, const rf_layer_context *at, rf_tensor *qkv, rf_a
     const float *table = rows ? rf__positions_fixed(g, at, spec->clip + 1, H, row_of_offset) : NULL;
     if (!table) return;
     spec->relative_bias =
-        rf_embed(g, rf_constant(g, table, 2, (int64_t[]){spec->clip + 1, H}), rows, 2 * spec->clip + 1);
+        rf__embed(g, rf__constant(g, table, 2, (int64_t[]){spec->clip + 1, H}), rows, 2 * spec->clip + 1);
 }
 
 static rf_status even(const rf_config *c, rf_error *why)

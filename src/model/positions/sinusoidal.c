@@ -40,7 +40,7 @@ static void halves(const rf_config *c, int64_t m, float *row, int64_t E)
 static rf_tensor *add(rf_graph *g, const rf_layer_context *at, rf_tensor *words, rf_position_row *fill)
 {
     if (g->error.code || !rf__positions_below(g, at, 1 << 24, "16777216 at most")) return &g->nil.t;
-    return rf_add(g, words, rf__positions_rows(g, at, at->config->embedding_size, fill));
+    return rf__add(g, words, rf__positions_rows(g, at, at->config->embedding_size, fill));
 }
 
 static rf_tensor *add_interleaved(rf_graph *g, const rf_layer_context *at, rf_tensor *words)

@@ -41,10 +41,10 @@ static void make(rf_graph *g, const rf_layer_context *at, int64_t clip, rf_tenso
     table[0] = table[1] = &g->nil.t;
     if (!fixed || !row_of) return;
     for (int64_t i = 0; i < all; i++) row_of[i] = (int32_t)rf__min64(i, n - 1);
-    rf_tensor *waves = rf_embed(g, rf_constant(g, fixed, 2, (int64_t[]){all, C}), rows, n);
-    table[0] = rf_linear(g, waves, at->weight[0], NULL, RF_ACT_NONE);
-    table[1] = rf_dots(g, table[0], at->weight[1], H, 1 / sqrt((double)(C / H)));
-    for (int i = 0; i < 2 && n < all; i++) table[i] = rf_rows(g, table[i], row_of, all);
+    rf_tensor *waves = rf__embed(g, rf__constant(g, fixed, 2, (int64_t[]){all, C}), rows, n);
+    table[0] = rf__linear(g, waves, at->weight[0], NULL, RF_ACT_NONE);
+    table[1] = rf__dots(g, table[0], at->weight[1], H, 1 / sqrt((double)(C / H)));
+    for (int i = 0; i < 2 && n < all; i++) table[i] = rf__rows(g, table[i], row_of, all);
 }
 
 static void relate(rf_graph *g, const rf_layer_context *at, rf_tensor *qkv, rf_attention_spec *spec)
@@ -65,8 +65,8 @@ static void set_segments(rf_graph *g, const rf_layer_context *at, rf_tensor *qkv
     if (!own) return;
     for (int64_t n = 0; n < at->N; n++)
         for (int64_t i = 0; i < H * types; i++) own[n * H * types + i] = i % types == at->type[n] ? 1 : 0;
-    spec->more_query = rf_segment(g, qkv, at->weight[2], at->weight[3], H, at->type, types);
-    spec->more_key = rf_constant(g, own, 2, (int64_t[]){at->N, H * types});
+    spec->more_query = rf__segment(g, qkv, at->weight[2], at->weight[3], H, at->type, types);
+    spec->more_key = rf__constant(g, own, 2, (int64_t[]){at->N, H * types});
 }
 
 static int64_t segment_columns(const rf_config *c) { return c->num_attention_heads * c->type_vocab_size; }

@@ -27,10 +27,10 @@ static rf_tensor *instead(rf_graph *g, const rf_layer_context *at, rf_tensor *th
         row[n] = (int32_t)(theta ? clip - m : clip + m);
         for (int64_t h = 0; h < H; h++) kept[n * H + h] = at->position[n] == 0 ? 0 : 1;
     }
-    rf_tensor *x = rf_mix(g, b, 1, minus, (const int32_t *const[]){row}, at->N);
+    rf_tensor *x = rf__mix(g, b, 1, minus, (const int32_t *const[]){row}, at->N);
     if (!theta) return x;
-    x = rf_add(g, rf_mix(g, theta, 1, one, (const int32_t *const[]){zero}, at->N), x);
-    return rf_mul(g, x, rf_constant(g, kept, 2, (int64_t[]){at->N, H}));
+    x = rf__add(g, rf__mix(g, theta, 1, one, (const int32_t *const[]){zero}, at->N), x);
+    return rf__mul(g, x, rf__constant(g, kept, 2, (int64_t[]){at->N, H}));
 }
 
 /* 1 where n is the first of its text: [N,H] */
@@ -40,7 +40,7 @@ static rf_tensor *first(rf_graph *g, const rf_layer_context *at)
     float *x = rf__push(g, (size_t)(at->N * H), sizeof *x);
     if (!x) return &g->nil.t;
     for (int64_t i = 0; i < at->N * H; i++) x[i] = at->position[i / H] == 0 ? 1 : 0;
-    return rf_constant(g, x, 2, (int64_t[]){at->N, H});
+    return rf__constant(g, x, 2, (int64_t[]){at->N, H});
 }
 
 /* Rows 0 .. rows-1 of U p, with zeros for [CLS]: [rows,C] */
@@ -53,9 +53,9 @@ static rf_tensor *projected(rf_graph *g, const rf_layer_context *at, rf_tensor *
     if (!row_of || !kept) return &g->nil.t;
     for (int64_t i = 0; i < rows; i++) row_of[i] = (int32_t)i;
     for (int64_t i = 0; i < rows * C; i++) kept[i] = i < C ? 0 : 1;
-    rf_tensor *p = rf_norm(g, rf_embed(g, w[P], row_of, rows), NULL, 0, w[NORM], w[NORM_BIAS],
-                           at->config->layer_norm_eps, RF_NORM_LAYER);
-    return rf_mul(g, rf_linear(g, p, u, NULL, RF_ACT_NONE), rf_constant(g, kept, 2, (int64_t[]){rows, C}));
+    rf_tensor *p = rf__norm(g, rf__embed(g, w[P], row_of, rows), NULL, 0, w[NORM], w[NORM_BIAS],
+                            at->config->layer_norm_eps, RF_NORM_LAYER);
+    return rf__mul(g, rf__linear(g, p, u, NULL, RF_ACT_NONE), rf__constant(g, kept, 2, (int64_t[]){rows, C}));
 }
 
 /* One of these for each token: [N,C]. If parameters never change, they are computed once, for all layers. */
@@ -68,11 +68,11 @@ static rf_tensor *position_columns(rf_graph *g, const rf_layer_context *at, int 
         const int64_t wide = rf__min64((rows + 63) / 64 * 64, at->config->max_position_embeddings);
         if (t->rows < rows)
             rf__positions_keep(g, at, -1, which, wide, C, projected(g, at, at->shared[U_Q + which], wide)->f32);
-        if (!g->error.code) x = rf_constant(g, t->x, 2, (int64_t[]){rows, C});
+        if (!g->error.code) x = rf__constant(g, t->x, 2, (int64_t[]){rows, C});
     } else {
         x = projected(g, at, at->shared[U_Q + which], rows);
     }
-    return x ? rf_rows(g, x, at->position, at->N) : &g->nil.t;
+    return x ? rf__rows(g, x, at->position, at->N) : &g->nil.t;
 }
 
 static void relate(rf_graph *g, const rf_layer_context *at, rf_tensor *qkv, rf_attention_spec *spec)
@@ -86,12 +86,12 @@ static void relate(rf_graph *g, const rf_layer_context *at, rf_tensor *qkv, rf_a
     spec->clip = c->relative_attention_max_distance;
     const int32_t *buckets = rf__relative_rows(g, at, spec->clip, rf__relative_bucket);
     if (!buckets) return;
-    rf_tensor *b = rf_rows(g, w[BUCKETS], buckets, 2 * spec->clip + 1);
+    rf_tensor *b = rf__rows(g, w[BUCKETS], buckets, 2 * spec->clip + 1);
     spec->scale = 1 / sqrt(2 * (double)D);
     spec->relative_bias = b;
     spec->more_query =
-        rf_beside(g, position_columns(g, at, 0), first(g, at), instead(g, at, w[ALL_TO_CLS], b, spec->clip));
-    spec->more_key = rf_beside(g, position_columns(g, at, 1), instead(g, at, NULL, b, spec->clip), first(g, at));
+        rf__beside(g, position_columns(g, at, 0), first(g, at), instead(g, at, w[ALL_TO_CLS], b, spec->clip));
+    spec->more_key = rf__beside(g, position_columns(g, at, 1), instead(g, at, NULL, b, spec->clip), first(g, at));
 }
 
 static int64_t extent(const rf_config *c, char letter)

@@ -34,7 +34,7 @@ static rf_status feature_angles(rf_graph *g, rf_layer_context *at, rf_attention_
     rf_layer_context shared = *at;
     shared.layer = 0;
     rf__relative_reach(g, at);                              /* indices in a chunk replace positions */
-    if (rf_graph_error(g)->code) return rf_fail(why, rf_graph_error(g)->code, "%s", rf_graph_error(g)->text);
+    if (rf__graph_error(g)->code) return rf_fail(why, rf__graph_error(g)->code, "%s", rf__graph_error(g)->text);
     for (int64_t i = 0; i < p.r / 2; i++) decay[i] = pow(zeta(i, p.r), 1 / c->xpos_scale_base);
     at->decay = decay;
     return rf__positions_rope(g, &shared, 2, p.r, c->rope_interleave ? RF_ROPE_PAIRS : RF_ROPE_HALVES,
@@ -65,7 +65,7 @@ static rf_status angles(rf_graph *g, rf_layer_context *at, rf_attention_spec *sp
 
 static rf_tensor *rotate(rf_graph *g, const rf_layer_context *at, rf_tensor *qkv)
 {
-    return at->features ? qkv : rf_rotate_parts(g, qkv, &at->rotate);
+    return at->features ? qkv : rf__rotate_parts(g, qkv, &at->rotate);
 }
 
 static rf_status check(const rf_config *c, rf_error *why)

@@ -210,7 +210,7 @@ static rf_tensor *loss(rf_graph *g, rf_tensor *z, const rf__item_batch *b, const
     rf_finetune_options usual;
     rf_finetune_defaults(&usual);
     const size_t row = loss_row(o->o ? o->o : &usual, b->B > (int64_t)b->n);
-    return rf_list_loss(g, z, b->group, (int64_t)b->n, b->target, losses[row].kind, weight, sum);
+    return rf__list_loss(g, z, b->group, (int64_t)b->n, b->target, losses[row].kind, weight, sum);
 }
 
 static const char *function_of(const rf_finetune_options *o)

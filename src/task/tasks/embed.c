@@ -204,14 +204,14 @@ static bool rows_of(rf_graph *g, const rf__item_batch *b, rows *r)
 static rf_tensor *infonce(rf_graph *g, rf_tensor *u, const rf__item_batch *b, const rows *r, double scale,
                           double weight, double *sum)
 {
-    rf_tensor *z = rf_cross(g, rf_rows(g, u, r->text, r->n), rf_rows(g, u, r->candidate, r->candidates), scale);
+    rf_tensor *z = rf__cross(g, rf__rows(g, u, r->text, r->n), rf__rows(g, u, r->candidate, r->candidates), scale);
     rf__vector_pair *pair = rf__push(g, (size_t)(r->n + r->candidates), sizeof *pair);
-    if (!pair || rf_graph_error(g)->code) return &g->nil.t;
+    if (!pair || rf__graph_error(g)->code) return &g->nil.t;
     for (int64_t i = 0; i < r->n; i++) pair[i] = (rf__vector_pair){r->text[i], r->candidate[i]};
     for (int64_t c = 0; c < r->candidates; c++)
         pair[r->n + c] = (rf__vector_pair){r->candidate[c], c < r->n ? r->text[c] : -1};
     rf__vectors_spare_equal(z, b, pair, pair + r->n, r->of);
-    return rf_row_loss(g, z, r->of, NULL, weight, sum, NULL);
+    return rf__row_loss(g, z, r->of, NULL, weight, sum, NULL);
 }
 
 /* cos(t_i, p_i), a column. */
@@ -225,7 +225,7 @@ static rf_tensor *cosent(rf_graph *g, rf_tensor *u, const rows *r, const float s
                          double *sum)
 {
     double all = 0;
-    rf_tensor *loss = rf_cosent_loss(g, cosines(g, u, r), score, scale, weight * (double)r->n, &all);
+    rf_tensor *loss = rf__cosent_loss(g, cosines(g, u, r), score, scale, weight * (double)r->n, &all);
     if (sum) *sum += all * (double)r->n;
     return loss;
 }
@@ -243,7 +243,7 @@ static rf_tensor *triplet(rf_graph *g, rf_tensor *z, const rows *r, double margi
     }
     double all = 0;
     const double each = (double)r->n / (double)n;
-    rf_tensor *loss = rf_triplet_loss(g, rf_rows(g, z, row, 3 * n), margin, weight * each, &all);
+    rf_tensor *loss = rf__triplet_loss(g, rf__rows(g, z, row, 3 * n), margin, weight * each, &all);
     if (sum) *sum += all * each;
     return loss;
 }
@@ -265,13 +265,14 @@ static rf_tensor *distil(rf_graph *g, rf_tensor *z, const rf__item_batch *b, rf_
             const double each = what == RF_LOSS_MSE ? 1 / sqrt((double)(texts * C)) : -1 / (texts * sqrt(square));
             for (int64_t c = 0; c < C; c++) row[c] = (float)(row[c] * each), share[s * C + c] = (float)each;
         }
-    rf_tensor *u = unit || what != RF_LOSS_MSE ? rf_unit(g, z, 0) : z;
-    if (what == RF_LOSS_MSE) return rf_square_loss(g, rf_mul(g, u, rf_constant(g, share, 2, z->dim)), y, weight, sum);
-    for (int64_t i = 0; !rf_graph_error(g)->code && i < b->B * C; i++) all += (double)u->f32[i] * (double)y[i];
+    rf_tensor *u = unit || what != RF_LOSS_MSE ? rf__unit(g, z, 0) : z;
+    if (what == RF_LOSS_MSE)
+        return rf__square_loss(g, rf__mul(g, u, rf__constant(g, share, 2, z->dim)), y, weight, sum);
+    for (int64_t i = 0; !rf__graph_error(g)->code && i < b->B * C; i++) all += (double)u->f32[i] * (double)y[i];
     for (int64_t i = 0; i < b->B * C; i++) y[i] = (float)(y[i] * weight);
     *share = (float)(weight * (double)b->n);
     if (sum) *sum += all;
-    return rf_add(g, rf_inner(g, u, y), rf_constant(g, share, 1, (int64_t[]){1}));
+    return rf__add(g, rf__inner(g, u, y), rf__constant(g, share, 1, (int64_t[]){1}));
 }
 
 /* The loss of z truncated to `width` numbers; 0: all of them. */
@@ -285,11 +286,11 @@ static rf_tensor *loss_at(rf_graph *g, rf_tensor *z, int64_t width, const rf__it
     if ((what == RF_LOSS_COSENT || what == RF_LOSS_COSINE) && !scored)
         return rf__stop(g, RF_EDATA, "loss %s: expected examples with scores, got none", rf__loss_names[what]);
     if (what == RF_LOSS_TRIPLET)
-        return triplet(g, width || o->normalize ? rf_unit(g, z, width) : z, r, o->margin, weight, sum);
-    rf_tensor *u = rf_unit(g, z, width);
+        return triplet(g, width || o->normalize ? rf__unit(g, z, width) : z, r, o->margin, weight, sum);
+    rf_tensor *u = rf__unit(g, z, width);
     switch (what) {
     case RF_LOSS_COSENT: return cosent(g, u, r, b->target, o->similarity_scale, weight, sum);
-    case RF_LOSS_COSINE: return rf_square_loss(g, cosines(g, u, r), b->target, weight, sum);
+    case RF_LOSS_COSINE: return rf__square_loss(g, cosines(g, u, r), b->target, weight, sum);
     default: return infonce(g, u, b, r, o->similarity_scale, weight, sum);
     }
 }
@@ -311,7 +312,7 @@ static rf_tensor *loss(rf_graph *g, rf_tensor *z, const rf__item_batch *b, const
             return rf__stop(g, RF_EARG, "matryoshka: expected numbers from 1 to %lld, separated by commas, got %.60s",
                             (long long)z->dim[1], options->matryoshka);
         rf_tensor *one = loss_at(g, z, width, b, &r, options, weight, sum);
-        all = all ? rf_add(g, all, one) : one;
+        all = all ? rf__add(g, all, one) : one;
     }
     return all;
 }

@@ -32,7 +32,7 @@ static rf_tensor *loss(rf_graph *g, rf_tensor *z, const rf__item_batch *b, const
                        double *sum)
 {
     (void)o;
-    return rf_binary_loss(g, z, b->target, weight, sum);
+    return rf__binary_loss(g, z, b->target, weight, sum);
 }
 
 /* How many of n numbers are above `least`. */

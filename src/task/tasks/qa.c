@@ -87,7 +87,7 @@ static rf_tensor *loss(rf_graph *g, rf_tensor *z, const rf__item_batch *b, const
                        double *sum)
 {
     (void)o;
-    return rf_span_loss(g, z, b->start, b->B, b->label, weight, sum, NULL);
+    return rf__span_loss(g, z, b->start, b->B, b->label, weight, sum, NULL);
 }
 
 /* ---- metrics ---- */

@@ -25,7 +25,7 @@ static rf_tensor *loss(rf_graph *g, rf_tensor *z, const rf__item_batch *b, const
                        double *sum)
 {
     (void)o;
-    return rf_square_loss(g, z, b->target, weight, sum);
+    return rf__square_loss(g, z, b->target, weight, sum);
 }
 
 static rf_status evaluate(const rf__answers *a, const rf__items *t, const rf__labeled *l, rf_metric_values *out,

@@ -120,10 +120,10 @@ static rf_tensor *similarity(rf_graph *g, rf_tensor *v, const rf__item_batch *b,
         own[i * B + i] = -1e12F, partner[i] = (int32_t)(i ^ 1);
         pair[i] = (rf__vector_pair){(int32_t)i, (int32_t)(i ^ 1)};
     }
-    rf_tensor *u = rf_unit(g, v, 0);
-    rf_tensor *z = rf_add(g, rf_cross(g, u, u, scale), rf_constant(g, own, 2, (int64_t[]){B, B}));
-    if (!rf_graph_error(g)->code) rf__vectors_spare_equal(z, b, pair, pair, partner);
-    return rf_row_loss(g, z, partner, NULL, weight, sum, NULL);
+    rf_tensor *u = rf__unit(g, v, 0);
+    rf_tensor *z = rf__add(g, rf__cross(g, u, u, scale), rf__constant(g, own, 2, (int64_t[]){B, B}));
+    if (!rf__graph_error(g)->code) rf__vectors_spare_equal(z, b, pair, pair, partner);
+    return rf__row_loss(g, z, partner, NULL, weight, sum, NULL);
 }
 
 /* With a teacher, its cosines replace this: the targets are its cosines, times DISTIL as the student's. */
@@ -135,11 +135,11 @@ static rf_tensor *distil(rf_graph *g, rf_tensor *v, const rf__item_batch *b, dou
     double all = 0;
     if (!w) return &g->nil.t;
     for (int64_t j = 0; j < B; j++) rf__teacher_row(b->teacher, b->label[j / 2] + j % 2, w + j * C);
-    rf_tensor *u = rf_unit(g, v, 0), *t = rf_unit(g, rf_constant(g, w, 2, (int64_t[]){B, C}), 0);
-    rf_tensor *said = rf_cross(g, t, t, DISTIL);
-    if (rf_graph_error(g)->code) return &g->nil.t;
+    rf_tensor *u = rf__unit(g, v, 0), *t = rf__unit(g, rf__constant(g, w, 2, (int64_t[]){B, C}), 0);
+    rf_tensor *said = rf__cross(g, t, t, DISTIL);
+    if (rf__graph_error(g)->code) return &g->nil.t;
     const double each = (double)b->n / (double)(B * B);
-    rf_tensor *y = rf_square_loss(g, rf_cross(g, u, u, DISTIL), said->f32, weight * each, &all);
+    rf_tensor *y = rf__square_loss(g, rf__cross(g, u, u, DISTIL), said->f32, weight * each, &all);
     if (sum) *sum += all * each;
     return y;
 }
@@ -172,8 +172,8 @@ static rf_tensor *loss(rf_graph *g, rf_tensor *v, const rf__item_batch *b, const
     int32_t *row = rf__push(g, (size_t)(2 * n), sizeof *row);
     for (int32_t i = 0; row && i < n; i++) row[i] = 2 * i, row[n + i] = 2 * i + 1;
     if (!row) return &g->nil.t;
-    rf_tensor *cosines = rf__vectors_cosines(g, rf_unit(g, v, 0), row, row + n, n);
-    rf_tensor *y = rf_cosent_loss(g, cosines, b->target, scale_of(o), weight * (double)n, &all);
+    rf_tensor *cosines = rf__vectors_cosines(g, rf__unit(g, v, 0), row, row + n, n);
+    rf_tensor *y = rf__cosent_loss(g, cosines, b->target, scale_of(o), weight * (double)n, &all);
     if (sum) *sum += all * (double)n;
     return y;
 }
@@ -245,11 +245,11 @@ static rf_tensor *train(rf_graph *g, rf_encoder *e, const rf__item_batch *b, con
     int32_t *place = rf__push(g, (size_t)rows, sizeof *place);
     for (int32_t i = 0; place && i < rows; i++) place[i] = i;
     rf_tensor *h = rf__encoder_forward_rows(g, e, &w.batch, w.row, rows);
-    rf_tensor *v = rf__encoder_vector(g, e, rf_rows(g, h, place, b->B));
+    rf_tensor *v = rf__encoder_vector(g, e, rf__rows(g, h, place, b->B));
     rf_tensor *alike = similarity_loss(g, v, b, scale_of(o), weight, sum);
     rf_tensor *next = rf__mlm_loss(g, e, h, place + b->B, w.label, w.n, weight * each, &written, NULL);
     if (sum) *sum += each * written;
-    return rf_add(g, next, alike);
+    return rf__add(g, next, alike);
 }
 
 /* The texts of a single pair have nothing to be distinguished from. */

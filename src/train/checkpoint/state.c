@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "roformer/kernel/kernels.h"
 #include "store/store.h"
 #include "train/checkpoint/state.h"
 

@@ -40,13 +40,13 @@ rf_status rf__translation_gradient(rf__run *r, int64_t micro, uint64_t stream, d
     if (drawing->code) return rf_fail(why, drawing->code, "subword_sampling: %s", drawing->text);
     const rf_batch source = rf__pair_batch_side(b, RF__SOURCE_SIDE), target = rf__pair_batch_side(b, RF__TARGET_SIDE);
     rf_graph *g = r->graph;
-    rf_graph_reset(g);
-    rf_graph_record(g, 1, r->o.seed, stream);
+    rf__graph_reset(g);
+    rf__graph_record(g, 1, r->o.seed, stream);
     rf_tensor *h = rf__pair_forward(g, r->encoder, &source, &target);
     rf_tensor *loss = rf__mlm_loss(g, r->encoder, h, b->row, b->label, target.N, weight, loss_sum, NULL);
-    const rf_error *failed = rf_graph_error(g);
+    const rf_error *failed = rf__graph_error(g);
     if (failed->code) return rf_fail(why, failed->code, "%s", failed->text);
-    return rf_backward(g, loss, why);
+    return rf__backward(g, loss, why);
 }
 
 /* ---- evaluating ---- */

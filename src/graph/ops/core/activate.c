@@ -14,7 +14,7 @@ void rf__activate_back(rf_graph *g, rf_node *n)
     rf__adjoint(g, n->in[0], dy);
 }
 
-rf_tensor *rf_activate(rf_graph *g, rf_tensor *x, rf_act act)
+rf_tensor *rf__activate(rf_graph *g, rf_tensor *x, rf_act act)
 {
     rf_act_kernels known;
     RF_EXPECT(g, "activate", x, 0);

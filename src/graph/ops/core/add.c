@@ -20,7 +20,7 @@ void rf__add_back(rf_graph *g, rf_node *n)
     rf__adjoint(g, n->in[n->in[0]->tracked ? 0 : 1], dy);
 }
 
-rf_tensor *rf_add(rf_graph *g, rf_tensor *a, rf_tensor *b)
+rf_tensor *rf__add(rf_graph *g, rf_tensor *a, rf_tensor *b)
 {
     RF_EXPECT(g, "add", a, 0);
     RF_EXPECT(g, "add", b, a->rank);

@@ -524,7 +524,7 @@ static rf_tensor *refuse(rf_graph *g, const rf_tensor *qkv, const rf_attention_s
     return nil || !p->key_row ? nil : refuse_rows(g, p, p->key_row, p->key_value->dim[0]);
 }
 
-rf_tensor *rf_attention(rf_graph *g, rf_tensor *qkv, const rf_attention_spec *spec)
+rf_tensor *rf__attention(rf_graph *g, rf_tensor *qkv, const rf_attention_spec *spec)
 {
     RF_EXPECT(g, "attention", qkv, 2);
     RF_NEED(g, spec, RF_EARG, "attention: spec: expected a description, got NULL");

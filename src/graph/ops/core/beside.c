@@ -40,7 +40,7 @@ void rf__beside_back(rf_graph *g, rf_node *n)
     for (int i = 0; i < 3; i++) rf__adjoint(g, in[i], d[i]);
 }
 
-rf_tensor *rf_beside(rf_graph *g, rf_tensor *x, rf_tensor *a, rf_tensor *b)
+rf_tensor *rf__beside(rf_graph *g, rf_tensor *x, rf_tensor *a, rf_tensor *b)
 {
     RF_EXPECT(g, "beside", x, 2);
     RF_EXPECT(g, "beside", a, 2);

@@ -3,7 +3,7 @@
  *     y[i,j] = scale <a[i,:], b[j,:]>
  *     da = scale dy b,   db = scale dy^T a
  *
- * Always in f32, independent of rf_graph_products, because similarities are divided by temperatures of a few
+ * Always in f32, independent of rf__graph_products, because similarities are divided by temperatures of a few
  * hundredths. */
 #include "graph/graph.h"
 
@@ -44,7 +44,7 @@ void rf__cross_back(rf_graph *g, rf_node *n)
     side_back(g, n, 1);
 }
 
-rf_tensor *rf_cross(rf_graph *g, rf_tensor *a, rf_tensor *b, double scale)
+rf_tensor *rf__cross(rf_graph *g, rf_tensor *a, rf_tensor *b, double scale)
 {
     RF_EXPECT(g, "cross", a, 2);
     RF_EXPECT(g, "cross", b, 2);

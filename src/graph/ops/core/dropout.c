@@ -21,7 +21,7 @@ void rf__dropout_back(rf_graph *g, rf_node *n)
     rf__adjoint(g, n->in[0], dy);
 }
 
-rf_tensor *rf_dropout(rf_graph *g, rf_tensor *x, double p)
+rf_tensor *rf__dropout(rf_graph *g, rf_tensor *x, double p)
 {
     RF_EXPECT(g, "dropout", x, 0);
     RF_NEED(g, p >= 0 && p < 1, RF_ERANGE, "dropout: p: expected 0 <= p < 1, got %g", p);

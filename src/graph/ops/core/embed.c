@@ -24,7 +24,7 @@ void rf__embed_back(rf_graph *g, rf_node *n)
     if (d) rf__scatter_add(g, d, n->out->grad, s->id, n->out->dim[0], n->out->dim[1]);
 }
 
-rf_tensor *rf_embed(rf_graph *g, rf_tensor *table, const int32_t id[], int64_t N)
+rf_tensor *rf__embed(rf_graph *g, rf_tensor *table, const int32_t id[], int64_t N)
 {
     if (!rf__expect_table(g, "embed", table)) return &g->nil.t;
     RF_NEED(g, N >= 0 && (id || !N), RF_EARG,

@@ -71,7 +71,7 @@ void rf__gate_back(rf_graph *g, rf_node *n)
     rf__adjoint(g, n->in[0], r.dx);
 }
 
-rf_tensor *rf_gate(rf_graph *g, rf_tensor *x, rf_act act, rf_gate_order order)
+rf_tensor *rf__gate(rf_graph *g, rf_tensor *x, rf_act act, rf_gate_order order)
 {
     rf_act_kernels known;
     RF_EXPECT(g, "gate", x, 2);
@@ -90,10 +90,10 @@ rf_tensor *rf_gate(rf_graph *g, rf_tensor *x, rf_act act, rf_gate_order order)
     return rf__record(g, RF_OP(gate), y, RF_IN(x), &s, sizeof s);
 }
 
-rf_tensor *rf_gated_linear(rf_graph *g, rf_tensor *x, rf_tensor *w, rf_tensor *b, rf_act act, rf_gate_order order)
+rf_tensor *rf__gated_linear(rf_graph *g, rf_tensor *x, rf_tensor *w, rf_tensor *b, rf_act act, rf_gate_order order)
 {
     rf_act_kernels known;
-    if (!w || !w->packed || g->train) return rf_gate(g, rf_linear(g, x, w, b, RF_ACT_NONE), act, order);
+    if (!w || !w->packed || g->train) return rf__gate(g, rf__linear(g, x, w, b, RF_ACT_NONE), act, order);
     RF_EXPECT(g, "gated_linear", x, 2);
     RF_NEED(g, w->rank == 2 && w->dim[1] == x->dim[1] && w->dim[0] % 2 == 0, RF_ESHAPE,
             "gated_linear: w: expected an even number of rows of %lld, got rank %d, %lld rows of %lld",

@@ -2,9 +2,9 @@
  *
  *     x [N,2U+S] = [u | v | z]: gates and values of U columns, and S columns from which queries and keys are computed
  *
- *     rf_gau_pair     y = [c_n z_n a | c_n' z_n b]          a, b [S]; c a number for each token, c' = 1; y [N,2S]
- *     rf_gau_heads    y = [q .. q | k .. k | v | 0]         of [q | k] [N,2S]; H = U / S rounded up; y [N,3HS]
- *     rf_gau_gate     y = u * w                             of w [N,HS], whose columns beyond U are ignored; y [N,U]
+ *     rf__gau_pair     y = [c_n z_n a | c_n' z_n b]          a, b [S]; c a number for each token, c' = 1; y [N,2S]
+ *     rf__gau_heads    y = [q .. q | k .. k | v | 0]         of [q | k] [N,2S]; H = U / S rounded up; y [N,3HS]
+ *     rf__gau_gate     y = u * w                             of w [N,HS], whose columns beyond U are ignored; y [N,U]
  *
  * The single head of the unit has values that are wider than its queries and keys.  Attention treats it as H heads of S
  * columns with the same scores.  Each backward adds to the columns of x that its operation read. */
@@ -76,7 +76,7 @@ void rf__gau_pair_back(rf_graph *g, rf_node *n)
     if (p.dx) rf__spans(g, n->out->dim[0], rf__span_rows(2 * p.S), pair_back_span, &p);
 }
 
-rf_tensor *rf_gau_pair(rf_graph *g, rf_tensor *x, rf_tensor *a, rf_tensor *b, const float scale[])
+rf_tensor *rf__gau_pair(rf_graph *g, rf_tensor *x, rf_tensor *a, rf_tensor *b, const float scale[])
 {
     RF_EXPECT(g, "gau_pair", x, 2);
     RF_EXPECT(g, "gau_pair", a, 1);
@@ -145,7 +145,7 @@ void rf__gau_heads_back(rf_graph *g, rf_node *n)
     if (p.d_pair) rf__adjoint(g, n->in[0], p.d_pair);
 }
 
-rf_tensor *rf_gau_heads(rf_graph *g, rf_tensor *pair, rf_tensor *x)
+rf_tensor *rf__gau_heads(rf_graph *g, rf_tensor *pair, rf_tensor *x)
 {
     RF_EXPECT(g, "gau_heads", pair, 2);
     RF_EXPECT(g, "gau_heads", x, 2);
@@ -200,7 +200,7 @@ void rf__gau_gate_back(rf_graph *g, rf_node *n)
     if (p.dw) rf__adjoint(g, n->in[1], p.dw);
 }
 
-rf_tensor *rf_gau_gate(rf_graph *g, rf_tensor *x, rf_tensor *w, int64_t S)
+rf_tensor *rf__gau_gate(rf_graph *g, rf_tensor *x, rf_tensor *w, int64_t S)
 {
     RF_EXPECT(g, "gau_gate", x, 2);
     RF_EXPECT(g, "gau_gate", w, 2);

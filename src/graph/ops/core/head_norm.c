@@ -84,8 +84,8 @@ void rf__head_norm_back(rf_graph *g, rf_node *n)
     rf__adjoint(g, n->in[0], dx);
 }
 
-rf_tensor *rf_head_norm(rf_graph *g, rf_tensor *x, rf_tensor *query, rf_tensor *query_bias, rf_tensor *key,
-                        rf_tensor *key_bias, int64_t heads, int64_t kv_heads, double eps, rf_norm_kind kind)
+rf_tensor *rf__head_norm(rf_graph *g, rf_tensor *x, rf_tensor *query, rf_tensor *query_bias, rf_tensor *key,
+                         rf_tensor *key_bias, int64_t heads, int64_t kv_heads, double eps, rf_norm_kind kind)
 {
     RF_EXPECT(g, "head_norm", x, 2);
     RF_EXPECT(g, "head_norm", query, 1);

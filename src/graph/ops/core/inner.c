@@ -16,7 +16,7 @@ void rf__inner_back(rf_graph *g, rf_node *n)
     rf__adjoint(g, n->in[0], dx);
 }
 
-rf_tensor *rf_inner(rf_graph *g, rf_tensor *x, const float weight[])
+rf_tensor *rf__inner(rf_graph *g, rf_tensor *x, const float weight[])
 {
     RF_EXPECT(g, "inner", x, 0);
     const int64_t n = rf__size(x);

@@ -165,13 +165,13 @@ static const struct saved *drop(rf_graph *g, rf_tensor *x)
     return s;
 }
 
-rf_tensor *rf_linear(rf_graph *g, rf_tensor *x, rf_tensor *w, rf_tensor *b, rf_act act)
+rf_tensor *rf__linear(rf_graph *g, rf_tensor *x, rf_tensor *w, rf_tensor *b, rf_act act)
 {
-    return rf_linear_part(g, x, w, b, 0, w && w->rank == 2 ? w->dim[0] : 0, act);
+    return rf__linear_part(g, x, w, b, 0, w && w->rank == 2 ? w->dim[0] : 0, act);
 }
 
-rf_tensor *rf_linear_part(rf_graph *g, rf_tensor *x, rf_tensor *w, rf_tensor *b, int64_t first, int64_t count,
-                          rf_act act)
+rf_tensor *rf__linear_part(rf_graph *g, rf_tensor *x, rf_tensor *w, rf_tensor *b, int64_t first, int64_t count,
+                           rf_act act)
 {
     rf_act_kernels known;
     RF_EXPECT(g, "linear", x, 2);
@@ -210,7 +210,7 @@ rf_tensor *rf__feed_forward(rf_graph *g, rf_tensor *x, rf_tensor *up, rf_tensor 
         return NULL;
     if (up->dim[1] != x->dim[1] || (up_bias && up_bias->dim[0] != up->dim[0]) ||
         (down_bias && down_bias->dim[0] != down->dim[0]))
-        return NULL;                                    /* rf_linear reports it */
+        return NULL;                                    /* rf__linear reports it */
     const int64_t blocks = rf__packed_pairs(g->ctx, up->packed, down->packed, x->dim[0]);
     if (!blocks) return NULL;
     rf_tensor *y = rf__new(g, 2, (int64_t[]){x->dim[0], down->dim[0]});

@@ -228,7 +228,7 @@ static rf_tensor *refuse(rf_graph *g, const struct saved *s)
     return refuse_rotation(g, s);
 }
 
-rf_tensor *rf_linear_attention(rf_graph *g, rf_tensor *qkv, const rf_linear_attention_spec *spec)
+rf_tensor *rf__linear_attention(rf_graph *g, rf_tensor *qkv, const rf_linear_attention_spec *spec)
 {
     RF_EXPECT(g, "linear_attention", qkv, 2);
     RF_NEED(g, spec && spec->feature_map, RF_EARG,

@@ -55,7 +55,7 @@ void rf__mix_back(rf_graph *g, rf_node *n)
     rf__free_last(g, one, N * width);
 }
 
-rf_tensor *rf_mix(rf_graph *g, rf_tensor *table, int terms, const float c[], const int32_t *const id[], int64_t N)
+rf_tensor *rf__mix(rf_graph *g, rf_tensor *table, int terms, const float c[], const int32_t *const id[], int64_t N)
 {
     if (!rf__expect_table(g, "mix", table)) return &g->nil.t;
     RF_NEED(g, terms >= 1 && terms <= RF_MIX_TERMS && c && id && N >= 0, RF_EARG,

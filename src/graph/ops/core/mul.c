@@ -30,7 +30,7 @@ void rf__mul_back(rf_graph *g, rf_node *n)
     }
 }
 
-rf_tensor *rf_mul(rf_graph *g, rf_tensor *a, rf_tensor *b)
+rf_tensor *rf__mul(rf_graph *g, rf_tensor *a, rf_tensor *b)
 {
     RF_EXPECT(g, "mul", a, 0);
     RF_EXPECT(g, "mul", b, a->rank);

@@ -147,8 +147,8 @@ static rf_tensor *normalize(rf_graph *g, rf_tensor *x, rf_tensor *residual, doub
     return track ? rf__record(g, RF_OP(norm), y, RF_IN(x, residual, gamma, beta), &s, sizeof s) : y;
 }
 
-rf_tensor *rf_norm(rf_graph *g, rf_tensor *x, rf_tensor *residual, double p, rf_tensor *gamma, rf_tensor *beta,
-                   double eps, rf_norm_kind kind)
+rf_tensor *rf__norm(rf_graph *g, rf_tensor *x, rf_tensor *residual, double p, rf_tensor *gamma, rf_tensor *beta,
+                    double eps, rf_norm_kind kind)
 {
     return normalize(g, x, residual, p, gamma, beta, eps, kind, NULL);
 }
@@ -159,6 +159,6 @@ rf_tensor *rf__norm_and_sum(rf_graph *g, rf_tensor *x, rf_tensor *residual, rf_t
     *sum = &g->nil.t;
     if (!rf__tracked(g, RF_IN(x, residual, gamma, beta)))
         return normalize(g, x, residual, 0, gamma, beta, eps, kind, sum);
-    *sum = rf_add(g, x, residual);
-    return rf_norm(g, *sum, NULL, 0, gamma, beta, eps, kind);
+    *sum = rf__add(g, x, residual);
+    return rf__norm(g, *sum, NULL, 0, gamma, beta, eps, kind);
 }

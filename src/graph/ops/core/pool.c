@@ -78,7 +78,7 @@ static void pool_back(void *arg, int64_t b, int worker)
     memset(dx, 0, (size_t)((last - first) * C) * sizeof *dx);
     switch (a->s->how) {
     case RF_POOL_AUTO:
-    case RF_POOL_SEVERAL: break;                                        /* rf_pool refuses them */
+    case RF_POOL_SEVERAL: break;                                        /* rf__pool refuses them */
     case RF_POOL_CLS: memcpy(dx, dy, (size_t)C * sizeof *dx); break;
     case RF_POOL_LAST: memcpy(dx + (last - 1 - first) * C, dy, (size_t)C * sizeof *dx); break;
     case RF_POOL_MEAN:
@@ -101,7 +101,7 @@ void rf__pool_back(rf_graph *g, rf_node *n)
     rf__adjoint(g, n->in[0], dx);
 }
 
-rf_tensor *rf_pool(rf_graph *g, rf_tensor *x, const int32_t start[], int64_t B, rf_pooling how)
+rf_tensor *rf__pool(rf_graph *g, rf_tensor *x, const int32_t start[], int64_t B, rf_pooling how)
 {
     RF_EXPECT(g, "pool", x, 2);
     RF_STARTS(g, "pool", start, B, x->dim[0], 1);

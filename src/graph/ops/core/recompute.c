@@ -65,7 +65,7 @@ void rf__recompute_back(rf_graph *g, rf_node *n)
     g->spare = NULL;
     g->drops = s->drops;
 
-    rf_tensor *leaf = rf_constant(g, x->f32, x->rank, x->dim);
+    rf_tensor *leaf = rf__constant(g, x->f32, x->rank, x->dim);
     if (!g->error.code) leaf->tracked = x->tracked;
     rf_tensor *y = s->f(g, leaf, s->arg);
     struct outer *outer = save_outer(g, mark);
@@ -87,7 +87,7 @@ void rf__recompute_back(rf_graph *g, rf_node *n)
     if (dx) rf__adjoint(g, x, dx);
 }
 
-rf_tensor *rf_recompute(rf_graph *g, rf_tensor *x, rf_recompute_body *f, const void *arg, size_t size)
+rf_tensor *rf__recompute(rf_graph *g, rf_tensor *x, rf_recompute_body *f, const void *arg, size_t size)
 {
     RF_EXPECT(g, "recompute", x, 0);
     RF_NEED(g, f && (arg || !size), RF_EARG,
@@ -96,10 +96,10 @@ rf_tensor *rf_recompute(rf_graph *g, rf_tensor *x, rf_recompute_body *f, const v
 
     const struct saved s = {f, rf__copy(g, arg, 1, size), g->drops};
     rf_spare *spare = g->spare;
-    const rf_graph_mark mark = rf_graph_here(g);
+    const rf_graph_mark mark = rf__graph_here(g);
     g->spare = NULL;
     g->record = false;                                           /* but g->train stays set: dropout is active */
-    rf_tensor *made = f(g, x, s.arg), *y = made == x ? x : rf_keep(g, mark, made);
+    rf_tensor *made = f(g, x, s.arg), *y = made == x ? x : rf__keep(g, mark, made);
     g->record = true;
     g->spare = spare;
     RF_NEED(g, y != x, RF_EARG, "recompute: expected a new tensor from the function, got its argument");

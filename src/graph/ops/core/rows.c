@@ -13,7 +13,7 @@ void rf__rows_back(rf_graph *g, rf_node *n)
     if (dx) rf__scatter_add(g, dx, n->out->grad, s->row, n->out->dim[0], n->out->dim[1]);
 }
 
-rf_tensor *rf_rows(rf_graph *g, rf_tensor *x, const int32_t row[], int64_t n)
+rf_tensor *rf__rows(rf_graph *g, rf_tensor *x, const int32_t row[], int64_t n)
 {
     RF_EXPECT(g, "rows", x, 2);
     RF_NEED(g, n >= 0 && (row || !n), RF_EARG,

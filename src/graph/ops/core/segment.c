@@ -65,8 +65,8 @@ void rf__segment_back(rf_graph *g, rf_node *n)
                                 NULL, d[0], d[1], d[2]});
 }
 
-rf_tensor *rf_segment(rf_graph *g, rf_tensor *x, rf_tensor *b, rf_tensor *e, int64_t heads, const int32_t type[],
-                      int64_t types)
+rf_tensor *rf__segment(rf_graph *g, rf_tensor *x, rf_tensor *b, rf_tensor *e, int64_t heads, const int32_t type[],
+                       int64_t types)
 {
     RF_EXPECT(g, "segment", x, 2);
     RF_EXPECT(g, "segment", b, 0);

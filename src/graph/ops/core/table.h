@@ -1,4 +1,4 @@
-/* table.h — the table of rf_embed and rf_mix: rows in f32, or only in bf16 if it is not trained. */
+/* table.h — the table of rf__embed and rf__mix: rows in f32, or only in bf16 if it is not trained. */
 #ifndef RF_TABLE_H
 #define RF_TABLE_H
 

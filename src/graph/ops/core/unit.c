@@ -50,7 +50,7 @@ void rf__unit_back(rf_graph *g, rf_node *n)
     rf__adjoint(g, n->in[0], dx);
 }
 
-rf_tensor *rf_unit(rf_graph *g, rf_tensor *x, int64_t width)
+rf_tensor *rf__unit(rf_graph *g, rf_tensor *x, int64_t width)
 {
     RF_EXPECT(g, "unit", x, 2);
     const int64_t N = x->dim[0], C = x->dim[1], W = width ? width : C;

@@ -10,7 +10,7 @@
 
 void rf__binary_loss_back(rf_graph *g, rf_node *n) { rf__loss_back(g, n); }
 
-rf_tensor *rf_binary_loss(rf_graph *g, rf_tensor *z, const float target[], double weight, double *sum)
+rf_tensor *rf__binary_loss(rf_graph *g, rf_tensor *z, const float target[], double weight, double *sum)
 {
     float *dz;
     RF_EXPECT(g, "binary_loss", z, 2);

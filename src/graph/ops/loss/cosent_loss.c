@@ -25,7 +25,7 @@ static double log_sum(const float *z, const float *t, int64_t n, double scale)
     return top + log(sum);
 }
 
-rf_tensor *rf_cosent_loss(rf_graph *g, rf_tensor *z, const float target[], double scale, double weight, double *sum)
+rf_tensor *rf__cosent_loss(rf_graph *g, rf_tensor *z, const float target[], double scale, double weight, double *sum)
 {
     float *dz;
     RF_EXPECT(g, "cosent_loss", z, 2);

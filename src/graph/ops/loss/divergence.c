@@ -36,7 +36,7 @@ static double one_pair(const float *x, const float *y, int64_t K, double weight,
     return there + back;
 }
 
-rf_tensor *rf_divergence(rf_graph *g, rf_tensor *z, const int32_t label[], double weight, double *sum)
+rf_tensor *rf__divergence(rf_graph *g, rf_tensor *z, const int32_t label[], double weight, double *sum)
 {
     float *dz;
     RF_EXPECT(g, "divergence", z, 2);

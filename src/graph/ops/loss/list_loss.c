@@ -189,8 +189,8 @@ rf_status rf__list_labels_check(rf_list_loss_kind what, const float y[], int64_t
                    (long long)n);
 }
 
-rf_tensor *rf_list_loss(rf_graph *g, rf_tensor *z, const int32_t start[], int64_t B, const float label[],
-                        rf_list_loss_kind what, double weight, double *sum)
+rf_tensor *rf__list_loss(rf_graph *g, rf_tensor *z, const int32_t start[], int64_t B, const float label[],
+                         rf_list_loss_kind what, double weight, double *sum)
 {
     float *dz;
     double all = 0;

@@ -45,8 +45,8 @@ static double smooth_row(const float *z, int64_t K, int64_t label, const float c
     return sum;
 }
 
-rf_tensor *rf_row_loss(rf_graph *g, rf_tensor *z, const int32_t label[], const float class_weight[], double weight,
-                       double *sum, int64_t *hits)
+rf_tensor *rf__row_loss(rf_graph *g, rf_tensor *z, const int32_t label[], const float class_weight[], double weight,
+                        double *sum, int64_t *hits)
 {
     float *dz;
     RF_EXPECT(g, "row_loss", z, 2);

@@ -26,8 +26,8 @@ static double one_column(const float *z, int64_t T, int64_t K, int64_t label, do
     return log(sum) + top - z[label * K];
 }
 
-rf_tensor *rf_span_loss(rf_graph *g, rf_tensor *z, const int32_t start[], int64_t B, const int32_t label[],
-                        double weight, double *sum, int64_t *hits)
+rf_tensor *rf__span_loss(rf_graph *g, rf_tensor *z, const int32_t start[], int64_t B, const int32_t label[],
+                         double weight, double *sum, int64_t *hits)
 {
     float *dz;
     RF_EXPECT(g, "span_loss", z, 2);

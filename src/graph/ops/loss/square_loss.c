@@ -6,7 +6,7 @@
 
 void rf__square_loss_back(rf_graph *g, rf_node *n) { rf__loss_back(g, n); }
 
-rf_tensor *rf_square_loss(rf_graph *g, rf_tensor *z, const float target[], double weight, double *sum)
+rf_tensor *rf__square_loss(rf_graph *g, rf_tensor *z, const float target[], double weight, double *sum)
 {
     float *dz;
     RF_EXPECT(g, "square_loss", z, 2);

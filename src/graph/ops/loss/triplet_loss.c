@@ -29,7 +29,7 @@ static void pull(float *da, float *db, const float *a, const float *b, double d,
     }
 }
 
-rf_tensor *rf_triplet_loss(rf_graph *g, rf_tensor *x, double margin, double weight, double *sum)
+rf_tensor *rf__triplet_loss(rf_graph *g, rf_tensor *x, double margin, double weight, double *sum)
 {
     float *dx;
     RF_EXPECT(g, "triplet_loss", x, 2);

@@ -114,12 +114,12 @@ static double chunks(rf_graph *g, const rf_tensor *x, rf_tensor *table, rf_tenso
 
 void rf__vocab_loss_back(rf_graph *g, rf_node *n)
 {
-    const struct saved *s = n->saved;                   /* the adjoint is 1: see rf_backward */
+    const struct saved *s = n->saved;                   /* the adjoint is 1: see rf__backward */
     if (s->dx) rf__adjoint(g, n->in[0], s->dx);
 }
 
-rf_tensor *rf_vocab_loss(rf_graph *g, rf_tensor *x, rf_tensor *table, rf_tensor *bias, const int32_t label[], int64_t n,
-                         double weight, double *loss_sum, int64_t *hits)
+rf_tensor *rf__vocab_loss(rf_graph *g, rf_tensor *x, rf_tensor *table, rf_tensor *bias, const int32_t label[],
+                          int64_t n, double weight, double *loss_sum, int64_t *hits)
 {
     RF_EXPECT(g, "vocab_loss", x, 2);
     RF_EXPECT(g, "vocab_loss", table, 2);
@@ -135,7 +135,7 @@ rf_tensor *rf_vocab_loss(rf_graph *g, rf_tensor *x, rf_tensor *table, rf_tensor 
                 "%lld rows, got %d", (long long)i, (long long)V, (int)label[i]);
 
     RF_NEED(g, g->record == g->train, RF_EARG,
-            "vocab_loss: expected a call outside of rf_recompute, since it computes its gradients at once");
+            "vocab_loss: expected a call outside of rf__recompute, since it computes its gradients at once");
     const bool track = rf__tracked(g, RF_IN(x, table, bias));
     rf_tensor *y = rf__new(g, 1, (int64_t[]){1});
     struct saved s = {NULL};

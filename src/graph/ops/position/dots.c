@@ -42,7 +42,7 @@ void rf__dots_back(rf_graph *g, rf_node *n)
     rf__adjoint(g, x, a.y);
 }
 
-rf_tensor *rf_dots(rf_graph *g, rf_tensor *x, rf_tensor *w, int64_t heads, double c)
+rf_tensor *rf__dots(rf_graph *g, rf_tensor *x, rf_tensor *w, int64_t heads, double c)
 {
     RF_EXPECT(g, "dots", x, 2);
     RF_EXPECT(g, "dots", w, 0);

@@ -163,7 +163,7 @@ void rf__flow_back(rf_graph *g, rf_node *n)
     rf__adjoint(g, n->in[0], d);
 }
 
-rf_tensor *rf_flow(rf_graph *g, rf_flow_kind how, double step, rf_tensor *p0, rf_tensor *a, rf_tensor *b, int64_t T)
+rf_tensor *rf__flow(rf_graph *g, rf_flow_kind how, double step, rf_tensor *p0, rf_tensor *a, rf_tensor *b, int64_t T)
 {
     const bool recursion = how == RF_FLOW_RECURSION;
     RF_EXPECT(g, "flow", p0, 1);

@@ -59,7 +59,7 @@ void rf__kernel_bias_back(rf_graph *g, rf_node *n)
     rf__adjoint(g, n->in[1], db);
 }
 
-rf_tensor *rf_kernel_bias(rf_graph *g, rf_tensor *a, rf_tensor *b, int64_t R, int power)
+rf_tensor *rf__kernel_bias(rf_graph *g, rf_tensor *a, rf_tensor *b, int64_t R, int power)
 {
     RF_EXPECT(g, "kernel_bias", a, 1);
     RF_EXPECT(g, "kernel_bias", b, 1);

@@ -67,7 +67,7 @@ void rf__recur_back(rf_graph *g, rf_node *n)
     rf__adjoint(g, z, dz);
 }
 
-rf_tensor *rf_recur(rf_graph *g, rf_tensor *z, rf_tensor *u, const int32_t start[], int64_t B)
+rf_tensor *rf__recur(rf_graph *g, rf_tensor *z, rf_tensor *u, const int32_t start[], int64_t B)
 {
     RF_EXPECT(g, "recur", z, 2);
     RF_EXPECT(g, "recur", u, 2);

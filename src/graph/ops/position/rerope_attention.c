@@ -337,7 +337,7 @@ static void forward(rf_graph *g, struct pass *a)
     rf__scratch_end(g, mark);
 }
 
-rf_tensor *rf_near_far(rf_graph *g, rf_tensor *near, rf_tensor *past, rf_tensor *future, const rf_near_far_spec *spec)
+rf_tensor *rf__near_far(rf_graph *g, rf_tensor *near, rf_tensor *past, rf_tensor *future, const rf_near_far_spec *spec)
 {
     rf_tensor *const in[] = {near, past, future};
     for (int i = 0; i < PARTS; i++) {

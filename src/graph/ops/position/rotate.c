@@ -32,7 +32,7 @@ void rf__rotate_back(rf_graph *g, rf_node *n)
     rf__adjoint(g, n->in[0], dy);
 }
 
-rf_tensor *rf_rotate(rf_graph *g, const rf_rope *rope, rf_tensor *x, int64_t heads, const int32_t row[])
+rf_tensor *rf__rotate(rf_graph *g, const rf_rope *rope, rf_tensor *x, int64_t heads, const int32_t row[])
 {
     RF_EXPECT(g, "rotate", x, 0);
     RF_NEED(g, rope && row, RF_EARG, "rotate: expected rope and row, got NULL");

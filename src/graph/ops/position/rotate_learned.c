@@ -88,7 +88,7 @@ void rf__rotate_learned_back(rf_graph *g, rf_node *n)
     rf__adjoint(g, n->in[0], dy);
 }
 
-rf_tensor *rf_rotate_learned(rf_graph *g, rf_tensor *x, rf_tensor *w, const rf_rotate_learned_spec *spec)
+rf_tensor *rf__rotate_learned(rf_graph *g, rf_tensor *x, rf_tensor *w, const rf_rotate_learned_spec *spec)
 {
     RF_EXPECT(g, "rotate_learned", x, 2);
     RF_EXPECT(g, "rotate_learned", w, 0);

@@ -55,7 +55,7 @@ void rf__rotate_parts_back(rf_graph *g, rf_node *n)
     rf__adjoint(g, n->in[0], dy);
 }
 
-rf_tensor *rf_rotate_parts(rf_graph *g, rf_tensor *x, const rf_rotate_parts_spec *spec)
+rf_tensor *rf__rotate_parts(rf_graph *g, rf_tensor *x, const rf_rotate_parts_spec *spec)
 {
     RF_EXPECT(g, "rotate_parts", x, 2);
     RF_NEED(g, spec && spec->parts >= 1 && spec->parts <= RF_ROTATE_PARTS && spec->heads >= 1 && spec->rotated >= 0 &&

@@ -62,7 +62,7 @@ void rf__unfold_back(rf_graph *g, rf_node *n)
     rf__adjoint(g, n->in[0], dx);
 }
 
-rf_tensor *rf_unfold(rf_graph *g, rf_tensor *x, int64_t before, int64_t after, const int32_t start[], int64_t B)
+rf_tensor *rf__unfold(rf_graph *g, rf_tensor *x, int64_t before, int64_t after, const int32_t start[], int64_t B)
 {
     RF_EXPECT(g, "unfold", x, 2);
     RF_NEED(g, before >= 0 && before <= 1 << 16 && after >= 0 && after <= 1 << 16, RF_ERANGE,
