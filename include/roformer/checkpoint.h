@@ -56,40 +56,6 @@ rf_status rf_weights_path(const char *folder, char *path, size_t size, rf_error 
 void rf_weights_close(rf_weights *w);
 size_t rf_weights_count(const rf_weights *w);
 const rf_weight *rf_weights_at(const rf_weights *w, size_t i);                       /* in the order of the file */
-const rf_weight *rf_weights_find(const rf_weights *w, const char *name);             /* NULL if there is none */
-const char *rf_weights_metadata(const rf_weights *w, const char *key);               /* NULL if there is none */
-
-/* Copies a tensor and converts it to f32. F32, BF16 and F16 are converted exactly; a matrix in I8 is multiplied by the
- * scales of its rows ("..._scale").
- *
- *   to              [t->count]
- *   RF_ENUMERIC     `finite` is not 0 and a value is not finite; the message names the first
- *   RF_EUNSUPPORTED any other data type; integers without a scale */
-rf_status rf_weights_read(const rf_weights *w, const rf_weight *t, float *to, int finite, rf_error *why);
-void rf_weights_forget(const rf_weights *w, const rf_weight *t); /* the system may free the tensor's pages */
-
-/* A tensor to write: f32 values, stored as `type`: RF_F32, RF_BF16, RF_F16, or RF_I8 for integers in -128 to 127. */
-typedef struct rf_weight_out {
-    const char *name;
-    rf_type type;
-    int rank;
-    int64_t dim[4];
-    const float *data;
-} rf_weight_out;
-
-/* Writes a .safetensors file atomically: temporary name, fsync, rename, fsync of the folder.
- *
- *   metadata        key, value, key, value, ..., NULL; or NULL. {"format": "pt"} is always added because transformers
- *                   requires it
- *   order           wide types first, then by name, so the same tensors give the same bytes
- *   memory          64 KiB, independent of the size of the tensors
- *   RF_EARG         a name is duplicate, empty or not UTF-8; rank, dimension or type is invalid
- *   RF_ENUMERIC     a value is not finite before or after rounding to its type, or is not an integer of 8 bits for
- *                   RF_I8; nothing is written
- *   RF_EIO          a system call failed; an existing file is unchanged */
-rf_status rf_weights_write(const rf_ctx *ctx, const char *path, const rf_weight_out *tensor, size_t count,
-                           const char *const *metadata, rf_error *why);
-
 /* ---- config.json ------------------------------------------------------------------------------------------------- */
 
 /* The head on top of the encoder: transformers' RoFormerFor... classes, and BERT's pooler with a classifier. */
@@ -187,9 +153,9 @@ typedef struct rf_config {
     int64_t conv_kernel_size;    /* size of the convolution before the first layer */
     char architecture[64];       /* "RoFormerForMaskedLM" */
     int64_t num_labels;          /* K, number of logits of a fine-tuned head: the size of id2label, default 2 */
-    const char *const *label;    /* [num_labels] label names; NULL: LABEL_0, ...; see rf_labels_read */
+    const char *const *label;    /* [num_labels] label names; NULL: LABEL_0, ...; see rf_labels */
     const char *const *task_label;   /* [num_task_labels] labels of a task whose outputs are something else, or NULL */
-    int64_t num_task_labels;             /* size of task_labels in config.json; rf_labels_read reads the names */
+    int64_t num_task_labels;             /* size of task_labels in config.json */
     char problem_type[32];       /* "single_label_classification", "multi_label_classification", "regression" or "" */
     char finetuning_task[32];    /* "cls", "glue/mrpc", ... or "" */
     int64_t task_max_length;     /* maximum tokens of a text in fine-tuning; 0: not given */
@@ -317,10 +283,6 @@ void rf_config_copy_sized(rf_config *to, size_t size, const rf_config *from);
 
 rf_status rf_config_write(const rf_ctx *ctx, const char *folder, const rf_config *c, rf_error *why);
 
-/* Checks a config. RF_EDATA as for rf_config_read. RF_EARG, for a config made by a program: it was not initialized, a
- * list is missing or too long, or a string is not terminated. */
-rf_status rf_config_check(const rf_config *c, const char *name, rf_error *why);
-
 rf_head rf_config_head(const rf_config *c);                 /* from the name of the architecture */
 
 /* Sets c->architecture to the family's class name for a head (for RF_HEAD_MLM with is_decoder, the causal class). */
@@ -328,8 +290,6 @@ void rf_config_set_head(rf_config *c, rf_head head);
 
 /* The label names of a fine-tuned model; LABEL_0, ... if config.json has none. */
 typedef struct rf_labels { const rf_ctx *ctx; int64_t n; char **name; } rf_labels;
-rf_status rf_labels_read(const rf_ctx *ctx, const char *folder, rf_labels *out, rf_error *why);
-void rf_labels_free(rf_labels *l);
 
 /* Number of parameters of a model with this config and the head that its architecture names. Fixed position tables are
  * not counted. */
@@ -394,13 +354,6 @@ rf_status rf_sentence_poolings(const rf_ctx *ctx, const char *folder, char *out,
  * vectors have length 1: normalized and not truncated. */
 rf_status rf_sentence_cosines(const rf_sentence *s, rf_error *why);
 
-/* Writes these files for a model of RF_HEAD_EMBED. rf_sentence_files lists their names in the folder, NULL at the
- * end. */
-rf_status rf_sentence_write(const rf_ctx *ctx, const char *folder, const rf_config *c, rf_error *why);
-const char *const *rf_sentence_files(const rf_config *c);
-
-/* Copies these files unchanged from one folder to another. */
-rf_status rf_sentence_copy(const rf_ctx *ctx, const char *from, const char *to, rf_error *why);
 
 #ifdef __cplusplus
 }

@@ -120,7 +120,7 @@ rf_status rf_engine_embed_ids(rf_engine *e, const int32_t id[], const int64_t st
                               rf_engine_job **out, rf_error *why);
 
 /* Submits texts, or pairs of texts (`pair` not NULL), for the scores of their labels. The result is [n, labels] in the
- * order of rf_engine_labels, with the scores of rf_answerer_classify. If pair[i] is NULL, text i has no second text.
+ * order of rf_engine_labels, with the scores of rf_classify. If pair[i] is NULL, text i has no second text.
  *
  *   RF_EUNSUPPORTED  the model does not label texts
  *   RF_EARG          the model was fine-tuned on pairs, and `pair` is NULL

@@ -67,8 +67,6 @@ rf_status rf_answerer_open(const rf_ctx *ctx, const char *folder, rf_answerer **
 /* The same with matrices in `type` (rf_model_open_as). */
 rf_status rf_answerer_open_as(const rf_ctx *ctx, const char *folder, rf_type type, rf_answerer **out, rf_error *why);
 void rf_answerer_close(rf_answerer *a);                       /* NULL is allowed */
-const char *rf_answerer_task(const rf_answerer *a);          /* name of the task, a row of tasks.def */
-const rf_labels *rf_answerer_labels(const rf_answerer *a);
 
 /* What was read since the folder was opened, or from the last file, for warnings to the user. */
 typedef struct rf_reading {
@@ -81,12 +79,6 @@ typedef struct rf_reading {
     int64_t unread;                     /* examples of which no token is in the vocabulary */
 } rf_reading;
 const rf_reading *rf_answerer_reading(const rf_answerer *a);
-
-/* Classifies a text or a pair. Returns the probabilities of the labels, [K], valid until the next call: cls softmax,
- * multilabel a sigmoid for each label; for reg the predicted numbers. The single output of a model without problem_type
- * is a logit: its sigmoid is returned, as in the text-classification pipeline of transformers. */
-rf_status rf_answerer_classify(rf_answerer *a, const char *text, size_t bytes, const char *pair, size_t pair_bytes,
-                               const float **probability, rf_error *why);
 
 /* Scores pairs of a query and each of n texts by a model that reads both at once (a reranker), as CrossEncoder of
  * sentence-transformers does: out[i] = f(the model's one output), f being the folder's activation_fn, else the sigmoid.

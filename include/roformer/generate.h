@@ -170,18 +170,6 @@ rf_status rf_session_generate_all(rf_session *session, const rf_prompt prompt[],
                                   const rf_generate_options *options, rf_generate_sink *sink, rf_generate_done *done,
                                   void *user, rf_error *why);
 
-/* The same for prompts that arrive during generation, for example in a server.
- *
- *   source     called when there is space for another prompt. It returns 1 and sets *prompt, whose ids must stay valid
- *              until it is called again, or it returns 0 if there is no prompt now. If `idle` is 1, no text is running:
- *              the function may wait for a prompt, and returning 0 ends the call. If `idle` is 0, it must not wait; it
- *              is called again after every token. Prompts are numbered in the order of their arrival: text = i
- *              num_return_sequences + j
- *   others     as rf_session_generate_all */
-typedef int rf_prompt_source(void *user, int idle, rf_prompt *prompt);
-rf_status rf_session_generate_from(rf_session *session, rf_prompt_source *source, const rf_generate_options *options,
-                                   rf_generate_sink *sink, rf_generate_done *done, void *user, rf_error *why);
-
 /* Log-probabilities of a given text: logprob[i] = log p(id[i] | the tokens before it in its window), i < n; logprob[0]
  * is 0. Windows have `window` tokens (0: one window for the whole text), and a window starts every `stride` tokens (0:
  * window - 1, the maximum). A token is evaluated in the first window that contains it, so after the first window, each

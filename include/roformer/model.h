@@ -50,7 +50,7 @@ rf_status rf_model_open(const rf_ctx *ctx, const char *folder, rf_model **out, r
 rf_status rf_model_open_as(const rf_ctx *ctx, const char *folder, rf_type type, rf_model **out, rf_error *why);
 
 /* Creates a model of this shape with random weights and no tokenizer, for benchmarks. The weights are a function of the
- * seed. Errors as for rf_model_open_as; those of rf_config_check also if the config is not acceptable. */
+ * seed. Errors as for rf_model_open_as; RF_EARG, RF_EDATA also if the config is not acceptable. */
 rf_status rf_model_random(const rf_ctx *ctx, const rf_config *config, uint64_t seed, rf_model **out, rf_error *why);
 rf_status rf_model_random_as(const rf_ctx *ctx, const rf_config *config, uint64_t seed, rf_type type, rf_model **out,
                              rf_error *why);
@@ -61,7 +61,6 @@ const rf_config *rf_model_config(const rf_model *m);
 const rf_tokenizer *rf_model_tokenizer(const rf_model *m);      /* NULL if the folder has none */
 int rf_model_has_head(const rf_model *m);                       /* 1: the model has a language-model head */
 rf_head rf_model_task(const rf_model *m);                       /* RF_HEAD_MLM unless there is a fine-tuned head */
-const char *rf_model_ignored(const rf_model *m);                /* names of tensors that are not used; "" if none */
 
 typedef struct rf_batch {
     int64_t N, B;
@@ -109,9 +108,6 @@ rf_status rf_session_pair_logits(rf_session *s, const rf_batch *source, const rf
  * multiple choice. There is one row for each sequence of the batch, or for each token with RF_HEAD_TOKEN and
  * RF_HEAD_SPAN. RF_EUNSUPPORTED: the model has no such head. */
 rf_status rf_session_logits(rf_session *s, const rf_batch *batch, const float **logits, int64_t *rows, rf_error *why);
-
-/* Bytes in use for the session's workspace and its sequences. */
-size_t rf_session_memory(const rf_session *s);
 
 /* ---- sequences: incremental decoding with a KV cache ----
  *

@@ -322,7 +322,7 @@ rf_status rf_generate_texts(rf_pipeline *p, const char *const prompt[], const si
  *
  *   source     called when there is space for another prompt. It returns 1 and sets *prompt, whose text must stay valid
  *              until it is called again, or it returns 0 if there is no prompt now. If `idle` is 1, no text is running,
- *              and returning 0 ends the call (rf_prompt_source)
+ *              and returning 0 ends the call
  *   cost       about 100 bytes for each prompt, until the call ends
  *   others     as rf_generate_texts */
 typedef struct rf_text_prompt {

@@ -21,14 +21,9 @@ typedef enum rf_pooling {
     RF_POOL_SEVERAL = 0x40000000        /* in the values that rf_pooling_join returns */
 } rf_pooling;
 
-/* Poolings whose vectors are concatenated, for rf_embed_options and rf_index_options.
- *
- *   join    the poolings of a, then those of b; RF_POOL_AUTO: more than seven
- *   count   how many `p` has; 1: a value above
- *   part    the i-th of them */
+/* The poolings of a, then those of b, whose vectors are concatenated, for rf_embed_options and rf_index_options.
+ * RF_POOL_AUTO: more than seven. */
 rf_pooling rf_pooling_join(rf_pooling a, rf_pooling b);
-int rf_pooling_count(rf_pooling p);
-rf_pooling rf_pooling_part(rf_pooling p, int i);
 
 #ifdef __cplusplus
 }

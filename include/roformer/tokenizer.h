@@ -69,16 +69,12 @@ void rf_tokenizer_free(rf_tokenizer *t);
 
 /* rf_tokenizer_save writes the files that rf_tokenizer_files lists, each replaced atomically. If the folder has a file
  * of another tokenizer that would be read instead (rf_tokenizer_displaces), it is renamed to NAME.replaced
- * (NAME.replaced-2, ...). rf_tokenizer_savable writes nothing; it returns RF_EUNSUPPORTED if the files cannot represent
- * this tokenizer. */
+ * (NAME.replaced-2, ...). RF_EUNSUPPORTED: the files cannot represent this tokenizer. */
 rf_status rf_tokenizer_save(const rf_tokenizer *t, const char *folder, rf_error *why);
-rf_status rf_tokenizer_savable(const rf_tokenizer *t, const char *folder, rf_error *why);
 const char *rf_tokenizer_displaces(const rf_tokenizer *t, const char *folder);      /* the first such file, or NULL */
 const char *const *rf_tokenizer_files(const rf_tokenizer *t);                 /* file names, NULL at the end */
-const char *rf_tokenizer_transformers(const rf_tokenizer *t);   /* the class of transformers for them, or NULL */
 
 int32_t rf_tokenizer_size(const rf_tokenizer *t);
-const rf_tokenizer *rf_tokenizer_target(const rf_tokenizer *t);  /* that of a translation's target; usually t */
 const rf_tokenizer_options *rf_tokenizer_options_of(const rf_tokenizer *t);   /* WordPiece; other types: NULL */
 const char *rf_tokenizer_token(const rf_tokenizer *t, int32_t id);            /* NULL if there is no such id */
 int32_t rf_tokenizer_id(const rf_tokenizer *t, const char *token);            /* -1 if it is not in the vocabulary */
@@ -102,7 +98,6 @@ typedef enum rf_residues {
 rf_status rf_tokenizer_residues(const rf_tokenizer *t, rf_residues *out, rf_error *why);
 
 char *rf_tokenizer_describe(const rf_tokenizer *t);    /* a JSON object, freed with rf_text_free; NULL: out of memory */
-uint64_t rf_tokenizer_fingerprint(const rf_tokenizer *t, uint64_t seed);      /* hash of all that ids depend on */
 
 /* Compiles dictionaries for tokenizers that segment Chinese words (RoFormerTokenizer). `text` names `texts` files in
  * jieba's format, "word frequency [tag]" on each line; if a word occurs several times, the last line counts. The result
@@ -163,24 +158,6 @@ rf_status rf_encode(const rf_tokenizer *t, const char *text, size_t bytes, const
 rf_status rf_encode_texts(const rf_tokenizer *t, const char *const text[], const size_t bytes[],
                           const char *const pair[], const size_t pair_bytes[], int64_t n, size_t limit, int flags,
                           rf_encoding *e, int64_t start[], int64_t *bad, rf_error *why);
-
-/* Encodes a text with a randomly sampled segmentation, for training with subword regularization (Kudo 2018) or
- * BPE-dropout (Provilkov et al. 2020). With a Unigram model, one of the `nbest` best segmentations (below 0: any) is
- * sampled with a probability proportional to p^alpha. With BPE, each merge is skipped with probability alpha. The same
- * text and seed always give the same tokens. In all other respects as rf_encode without a limit.
- *
- *   RF_EUNSUPPORTED  the tokenizer has only one segmentation for a text
- *   RF_EARG          alpha is not in 0 to 1000; nbest is 0 or above 512 */
-typedef struct rf_sample_options {
-    size_t size;                /* of this struct, set by rf_sample_defaults */
-    int nbest;                  /* Unigram only; default -1 */
-    float alpha;                /* default 0.1 */
-    uint64_t seed;              /* default 0 */
-} rf_sample_options;
-void rf_sample_options_init(rf_sample_options *o, size_t size);
-#define rf_sample_defaults(o) rf_sample_options_init((o), sizeof *(o))
-rf_status rf_encode_sample(const rf_tokenizer *t, const char *text, size_t bytes, const rf_sample_options *options,
-                           int flags, rf_encoding *e, rf_error *why);
 
 /* The index of the first byte at which `text` is not valid UTF-8 (shortest form, no surrogates, at most U+10FFFF), or
  * `bytes` if all of it is valid. NULL counts as an empty text. */

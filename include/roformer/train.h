@@ -35,7 +35,7 @@ typedef enum rf_objective { RF_OBJECTIVES(RFO_VALUE) } rf_objective;
 typedef enum rf_metric { RF_METRICS(RFO_VALUE) } rf_metric;
 typedef enum rf_greater { RF_GREATER(RFO_VALUE) } rf_greater;
 
-/* Model and options of published translation experiments (rf_recipe_text). */
+/* Model and options of published translation experiments. */
 typedef enum rf_recipe { RF_RECIPES(RFO_VALUE) } rf_recipe;
 
 /* Each row of train_options.def is a member; the row has its default, limits and description. Lists of files (text,
@@ -166,9 +166,6 @@ rf_status rf_train_translation(const rf_ctx *ctx, const rf_train_options *option
  *   RF_EUNSUPPORTED  the model has no decoder */
 rf_status rf_evaluate_pairs(const rf_ctx *ctx, const rf_train_options *options, rf_mlm_metrics *out, rf_error *why);
 
-/* A recipe as a JSON object with "about", "config" (keys of config.json) and "options" (names of train_options.def).
- * NULL for RF_RECIPE_NONE and unknown values. */
-const char *rf_recipe_text(rf_recipe recipe);
 
 #ifdef __cplusplus
 }

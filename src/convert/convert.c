@@ -166,7 +166,7 @@ static rf_status read_labels(struct conversion *c)
 {
     const rf_labels *outputs = &c->outputs, *labels = &c->labels;
     rf_status status = rf__output_names_read(c->ctx, c->from, &c->outputs, c->why);
-    if (!status) status = rf_labels_read(c->ctx, c->from, &c->labels, c->why);
+    if (!status) status = rf__labels_read(c->ctx, c->from, &c->labels, c->why);
     if (status) return status;
     bool same = labels->n == outputs->n;
     for (int64_t i = 0; i < labels->n && same; i++) same = !strcmp(labels->name[i], outputs->name[i]);
@@ -190,7 +190,7 @@ static rf_status read_source(struct conversion *c)
     if (rf_config_head(&c->config) != RF_HEAD_MLM && (status = read_labels(c))) return status;
     if (rf_tokenizer_found(c->ctx, c->from)) status = rf_tokenizer_open(c->ctx, c->from, &c->tokenizer, c->why);
     c->writes_tokenizer = c->tokenizer && !c->o.vocabulary && !c->tokenizer->invented && !states_tokenizer(c->from);
-    if (!status && c->writes_tokenizer) status = rf_tokenizer_savable(c->tokenizer, c->to, c->why);
+    if (!status && c->writes_tokenizer) status = rf__tokenizer_savable(c->tokenizer, c->to, c->why);
     c->files = (rf__other_files){.ctx = c->ctx, .from = c->from, .to = c->to, .other_vocabulary = c->o.vocabulary,
                                  .overwrite = c->o.overwrite, .report = c->o.file, .user = c->o.user};
     if (!status) status = rf__other_files_check(&c->files, c->why);
@@ -238,7 +238,7 @@ static rf_status read_back(const struct conversion *c, const char *path)
     rf_status status = rf_weights_open(c->ctx, path, &w, c->why);
     for (size_t i = 0; i < c->params.n && !status; i++) {
         const rf_param *p = &c->params.p[i];
-        const rf_weight *t = rf_weights_find(w, p->name);
+        const rf_weight *t = rf__weights_find(w, p->name);
         float *x = t && t->count == p->count ? rf__alloc(c->ctx, p->count * sizeof *x) : NULL;
         if (!x)
             status = t ? rf_fail(c->why, RF_ENOMEM, "out of memory: %zu numbers", p->count)
@@ -284,8 +284,8 @@ static rf_status write_files(struct conversion *c)
     if (!status) status = write_config(c);
     const bool checkpoint = rf_config_head(&c->config) == RF_HEAD_EMBED && !rf__folder_has(c->from, RF_FILE_MODULES);
     if (!status && checkpoint)                                         /* a checkpoint, which lacks some of the files */
-        status = rf_sentence_write(c->ctx, c->to, &c->config, c->why);
-    if (!status) status = rf_sentence_copy(c->ctx, c->from, c->to, c->why);
+        status = rf__sentence_write(c->ctx, c->to, &c->config, c->why);
+    if (!status) status = rf__sentence_copy(c->ctx, c->from, c->to, c->why);
     if (!status) status = rf__tokenizer_set_aside(c->from, c->to, c->why);
     if (!status && c->writes_tokenizer) status = rf_tokenizer_save(c->tokenizer, c->to, c->why);
     if (!status) status = rf__params_save_scaled(&c->params, c->slab, c->scale, c->rest, c->unused.out,
@@ -343,7 +343,7 @@ static rf_status extend(struct conversion *c)
                        "from those of its words", c->from);
     rf__extension x;
     rf_status status = rf_tokenizer_open(c->ctx, c->o.vocabulary, &c->words, c->why);
-    if (!status) status = rf_tokenizer_savable(c->words, c->to, c->why);
+    if (!status) status = rf__tokenizer_savable(c->words, c->to, c->why);
     if (!status) status = rf__extend_vocabulary(c->tokenizer, c->words, &c->params, &c->slab, &x, c->why);
     if (status) return status;
     c->config.vocab_size = c->params.config.vocab_size;
@@ -434,8 +434,8 @@ static rf_status convert_folder(const rf_ctx *ctx, const char *from, const char 
     rf_weights_close(c.w);
     rf_tokenizer_free(c.tokenizer);
     rf_tokenizer_free(c.words);
-    rf_labels_free(&c.outputs);
-    rf_labels_free(&c.labels);
+    rf__labels_free(&c.outputs);
+    rf__labels_free(&c.labels);
     rf__free(ctx, c.generation.text);
     json_decref(c.keys);
     return status;
@@ -455,7 +455,7 @@ static rf_status convert_below(const rf_ctx *ctx, const char *from, const char *
         status = rf_fail(why, RF_EUNSUPPORTED, "reranker: expected a folder without modules.json, got %s", from);
     if (!status) status = rf__other_files_check(&files, why);
     if (!status) status = convert_folder(ctx, inner, below, o, why);
-    if (!status) status = rf_sentence_copy(ctx, from, to, why);
+    if (!status) status = rf__sentence_copy(ctx, from, to, why);
     return status ? status : rf__other_files_copy(&files, why);
 }
 

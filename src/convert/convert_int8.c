@@ -1,6 +1,6 @@
 /* convert_int8.c — quantizes a model's matrices and word embeddings to int8, and lists its modules without int8.
  *
- *     q[j,p] = w[j,p] / scale[j] to nearest         scale[j] = max_p |w[j,p]| / 127        rf_quantize_int8 */
+ *     q[j,p] = w[j,p] / scale[j] to nearest         scale[j] = max_p |w[j,p]| / 127        rf__quantize_int8 */
 #include <stdio.h>
 
 #include "model/family.h"
@@ -16,7 +16,8 @@ static rf_status one_matrix(const rf_params *params, const rf_weights *w, const 
     rf_error part = {0};
     if (!q) return rf_fail(why, RF_ENOMEM, "out of memory: %zu numbers", p->count);
     const rf_status status = is_whole(t, p) ? rf__param_codes(params, p, w, t, q, scale, &part)
-                                              : rf_quantize_int8(params->ctx, p->dim[0], p->dim[1], x, q, scale, &part);
+                                              : rf__quantize_int8(params->ctx, p->dim[0], p->dim[1], x, q, scale,
+                                                                  &part);
     if (status) rf_fail(why, status, "tensor \"%s\": %s", p->name, part.text);
     for (size_t i = 0; i < p->count && !status; i++) x[i] = q[i];
     rf__free(params->ctx, q);

@@ -9,7 +9,7 @@ static float *numbers(const rf_ctx *ctx, const rf_weights *w, const rf_weight *t
     float *x = rf__alloc(ctx, (t->count ? t->count : 1) * sizeof *x);
     int8_t *q = codes ? rf__alloc(ctx, t->count ? t->count : 1) : NULL;
     if (!x || (codes && !q)) *status = rf_fail(why, RF_ENOMEM, "out of memory: %zu numbers", t->count);
-    else if (!codes) *status = rf_weights_read(w, t, x, 1, why);
+    else if (!codes) *status = rf__weights_read(w, t, x, 1, why);
     else rf__weights_codes(t, q);
     for (size_t i = 0; q && x && i < t->count; i++) x[i] = q[i];
     rf__free(ctx, q);
@@ -64,7 +64,7 @@ rf_status rf__unused_read_back(const rf_ctx *ctx, const rf_weights *w, const rf_
     rf_status status = RF_OK;
     for (size_t i = 0; i < u->written && !status; i++) {
         const rf_weight_out *out = &u->out[i];
-        const rf_weight *t = rf_weights_find(w, out->name);
+        const rf_weight *t = rf__weights_find(w, out->name);
         if (!t)
             return rf_fail(why, RF_EDATA, "%s: expected %s in the file that was written, got none", path, out->name);
         if ((int)out->type == RF__AS_IT_IS) {

@@ -5,6 +5,7 @@
 
 #include "base/base.h"
 #include "roformer/checkpoint.h"
+#include "store/store.h"
 
 typedef struct rf__unused {
     const rf_weight **tensor;           /* [n] of the source; released by the caller                                  */

@@ -7,6 +7,7 @@
 
 #include "data/pairs.h"
 #include "roformer/inspect/source.h"
+#include "text/tokenizer.h"
 
 enum { LINE = 64 << 20, CHUNK = 1 << 16 };
 
@@ -138,7 +139,7 @@ static rf_status encode(reading *r, int s, const char *text, size_t size, rf_err
 {
     rf_error own = {0};
     const int flags = RF_ENCODE_PLAIN | RF_ENCODE_NO_SPECIALS;
-    const rf_tokenizer *t = s == RF__TARGET_SIDE ? rf_tokenizer_target(r->tokenizer) : r->tokenizer;
+    const rf_tokenizer *t = s == RF__TARGET_SIDE ? rf__tokenizer_target(r->tokenizer) : r->tokenizer;
     const rf_status status = rf_encode(t, text, size, NULL, 0, 0, flags, &r->ids[s], NULL, &own);
     if (!status) return RF_OK;
     return rf_fail(why, status, "%s:%llu: %s", r->side[s].path, (unsigned long long)r->side[s].number, own.text);
@@ -394,9 +395,9 @@ static tokens tokens_of(const rf__pairs *p, size_t i, int64_t epoch, rf__pair_sa
         rf_sample_defaults(&o);
         o.alpha = (float)x->alpha;
         o.seed = rf__hash64(place, sizeof place, x->seed);
-        const rf_tokenizer *own = s == RF__TARGET_SIDE ? rf_tokenizer_target(x->tokenizer) : x->tokenizer;
-        if (rf_encode_sample(own, p->text[s] + begin, size, &o, RF_ENCODE_PLAIN | RF_ENCODE_NO_SPECIALS, &x->e[s],
-                             x->why.code ? NULL : &x->why) || !x->e[s].n || (int64_t)x->e[s].n > x->most)
+        const rf_tokenizer *own = s == RF__TARGET_SIDE ? rf__tokenizer_target(x->tokenizer) : x->tokenizer;
+        if (rf__encode_sample(own, p->text[s] + begin, size, &o, RF_ENCODE_PLAIN | RF_ENCODE_NO_SPECIALS, &x->e[s],
+                              x->why.code ? NULL : &x->why) || !x->e[s].n || (int64_t)x->e[s].n > x->most)
             continue;
         t.id[s] = x->e[s].id;
         t.n[s] = x->e[s].n;

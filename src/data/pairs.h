@@ -50,7 +50,7 @@ typedef struct rf__pair_files { const char *const *path[RF__SIDES]; int n; } rf_
 /* Called with the number of pairs read so far; a value other than 0 ends the reading. */
 typedef int rf__pairs_progress(void *user, size_t pairs);
 
-/* Reads all files, plain or as .gz or .zst; targets with rf_tokenizer_target.
+/* Reads all files, plain or as .gz or .zst; targets with rf__tokenizer_target.
  *
  *   progress       or NULL
  *   RF_EDATA   two files have different numbers of lines, a line is not UTF-8 or above 64 MiB, no pair is left; the
@@ -101,7 +101,7 @@ static inline rf__pair_marks rf__pair_marks_of(const rf_config *c)
 /* The position of a run in its pairs. */
 typedef struct rf__pair_position { int64_t epoch, index; } rf__pair_position;
 
-/* Subwords that are sampled again in each epoch (rf_encode_sample), from the stored texts of the pairs. */
+/* Subwords that are sampled again in each epoch (rf__encode_sample), from the stored texts of the pairs. */
 typedef struct rf__pair_sampling {
     const rf_tokenizer *tokenizer;
     double alpha;

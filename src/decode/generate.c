@@ -570,10 +570,10 @@ rf_status rf_session_generate_all(rf_session *session, const rf_prompt prompt[],
     return write_prompts(&w, prompts, options, why);
 }
 
-rf_status rf_session_generate_from(rf_session *session, rf_prompt_source *source, const rf_generate_options *options,
-                                   rf_generate_sink *sink, rf_generate_done *done, void *user, rf_error *why)
+rf_status rf__session_generate_from(rf_session *session, rf_prompt_source *source, const rf_generate_options *options,
+                                    rf_generate_sink *sink, rf_generate_done *done, void *user, rf_error *why)
 {
-    if (!(session && source)) return rf__missing("rf_session_generate_from", "session, source", why);
+    if (!(session && source)) return rf__missing("rf__session_generate_from", "session, source", why);
     rf__writer w = {.session = session, .next = source, .sink = sink, .done = done, .user = user};
     return write_prompts(&w, 0, options, why);
 }

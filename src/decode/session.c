@@ -1,4 +1,5 @@
 /* session.c — the workspace of one thread for a model: a graph that does not record, and the encoder bound to it. */
+#include "decode/decode.h"
 #include "graph/graph.h"
 #include "decode/session.h"
 #include "model/positions.h"
@@ -334,7 +335,7 @@ rf_status rf__session_read(rf_session *s, rf_type type, const rf_batch *source, 
     return e->code ? rf_fail(why, e->code, "%s", e->text) : RF_OK;
 }
 
-size_t rf_session_memory(const rf_session *s)
+size_t rf__session_memory(const rf_session *s)
 {
     return rf__graph_memory(s->graph) + (s->cache ? rf__cache_bytes(s->cache) : 0);
 }

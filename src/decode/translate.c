@@ -101,10 +101,10 @@ rf_status rf_session_translate(rf_session *session, const rf_translate_source so
     return translate(&x, &w, n, options, why);
 }
 
-rf_status rf_session_translate_from(rf_session *session, rf_translate_next *next, const rf_generate_options *options,
-                                    rf_translate_done *done, void *user, rf_error *why)
+rf_status rf__session_translate_from(rf_session *session, rf_translate_next *next, const rf_generate_options *options,
+                                     rf_translate_done *done, void *user, rf_error *why)
 {
-    if (!(session && next && done)) return rf__missing("rf_session_translate_from", "session, next, done", why);
+    if (!(session && next && done)) return rf__missing("rf__session_translate_from", "session, next, done", why);
     translating x = {.next = next, .done = done, .user = user};
     rf__writer w = {.session = session, .next_source = next_source};
     return translate(&x, &w, 0, options, why);
@@ -145,11 +145,11 @@ static rf_status given_logits(rf_session *session, const rf_batch *source, const
     return rf_session_pair_logits(session, source, &b, row, rows, logits, why);
 }
 
-rf_status rf_session_translation_logprobs(rf_session *session, const rf_batch *source, const rf_batch *target,
-                                          double logprob[], rf_error *why)
+rf_status rf__session_translation_logprobs(rf_session *session, const rf_batch *source, const rf_batch *target,
+                                           double logprob[], rf_error *why)
 {
     if (!(session && source && target && logprob))
-        return rf__missing("rf_session_translation_logprobs", "session, source, target, logprobs", why);
+        return rf__missing("rf__session_translation_logprobs", "session, source, target, logprobs", why);
     const rf_model *m = rf__session_model(session);
     const float *logits;
     int32_t *lists = NULL;
@@ -169,11 +169,11 @@ static void collect_source_shares(void *user, rf_graph *g, const rf__view *view)
     if (view->cross && view->at->layer == x->layer) rf__source_shares(g, view, x->p);
 }
 
-rf_status rf_session_translation_attention(rf_session *session, const rf_batch *source, const rf_batch *target,
-                                           int64_t layer, float p[], rf_error *why)
+rf_status rf__session_translation_attention(rf_session *session, const rf_batch *source, const rf_batch *target,
+                                            int64_t layer, float p[], rf_error *why)
 {
     if (!(session && source && target && p))
-        return rf__missing("rf_session_translation_attention", "session, source, target, p", why);
+        return rf__missing("rf__session_translation_attention", "session, source, target, p", why);
     const rf_model *m = rf__session_model(session);
     const int64_t L = m->config.decoder_layers;
     const float *logits;

@@ -3,6 +3,7 @@
 #define RF_WRITER_H
 
 #include "decode/choose.h"
+#include "decode/decode.h"
 #include "decode/generation_options.h"
 #include "decode/session.h"
 #include "model/cache.h"

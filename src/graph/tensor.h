@@ -35,6 +35,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kernel/gemm/products.h"
 #include "roformer/kernel/gemm.h"
 #include "roformer/kernel/linear_attention.h"
 #include "roformer/kernel/rope.h"
@@ -145,9 +146,9 @@ rf_tensor *rf__linear_part(rf_graph *g, rf_tensor *x, rf_tensor *w, rf_tensor *b
                            rf_act act);
 
 /* A gated linear unit: y[n,:] = act(a[n,:]) * b[n,:], where a is the first half of x's columns and b the second, or the
- * other way round (rf_gate_order in gemm.h). x [N,2M] -> [N,M].
+ * other way round (rf_gate_order). x [N,2M] -> [N,M].
  * rf__gated_linear is rf__gate of x w^T + b, with w [2M,K] and b [2M]. If w->packed is set it must come from
- * rf_pack_gated with the same order; then both are one product. */
+ * rf__pack_gated with the same order; then both are one product. */
 rf_tensor *rf__gate(rf_graph *g, rf_tensor *x, rf_act act, rf_gate_order order);
 rf_tensor *rf__gated_linear(rf_graph *g, rf_tensor *x, rf_tensor *w, rf_tensor *b, rf_act act, rf_gate_order order);
 
@@ -324,6 +325,10 @@ rf_tensor *rf__rows(rf_graph *g, rf_tensor *x, const int32_t row[], int64_t n);
 /* Pools each sequence to one vector. [N,C] -> [B,C]; every sequence needs at least one token. RF_EARG: several
  * poolings, or RF_POOL_AUTO. */
 rf_tensor *rf__pool(rf_graph *g, rf_tensor *x, const int32_t start[], int64_t B, rf_pooling how);
+
+/* The number of poolings that rf_pooling_join has joined in p, 1 for a single one, and the i-th of them. */
+int rf__pooling_count(rf_pooling p);
+rf_pooling rf__pooling_part(rf_pooling p, int i);
 
 /* Normalizes the first `width` columns (0: all): y[n,:] = x[n,:width] / |x[n,:width]|, the Euclidean length.
  * x [N,C] -> [N,width]. RF_ENUMERIC names a row whose length is 0 or not finite. */

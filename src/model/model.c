@@ -28,7 +28,7 @@ static rf_status read_one(const rf_model *m, const struct source *from, size_t i
         if (!from->match[i]) return RF_OK;                                   /* the head of a file without one */
         const rf_status status =
             rf__param_read(&m->params, &m->params.p[i], from->file, from->match[i], to, why);
-        if (!status) rf_weights_forget(from->file, from->match[i]);
+        if (!status) rf__weights_forget(from->file, from->match[i]);
         return status;
     }
     if (from->slab) memcpy(to, from->slab + m->params.p[i].offset, m->params.p[i].count * sizeof *to);
@@ -48,7 +48,7 @@ static rf_status pack_rows(rf_model *m, size_t i, int64_t rows, const float *w, 
     const rf_param *p = &m->params.p[i];
     const rf_type type = type_of(m, p);
     if (p->flags & RF_ROW_GATED)
-        return rf_pack_gated(m->ctx, type, rows / 2, p->dim[1], w, m->params.family->gate, &m->packed[i], why);
+        return rf__pack_gated(m->ctx, type, rows / 2, p->dim[1], w, m->params.family->gate, &m->packed[i], why);
     return rf_pack(m->ctx, type, rows, p->dim[1], w, &m->packed[i], why);
 }
 
@@ -56,8 +56,8 @@ static rf_status pack_int8_rows(rf_model *m, size_t i, int64_t rows, const int8_
 {
     const rf_param *p = &m->params.p[i];
     if (p->flags & RF_ROW_GATED)
-        return rf_pack_gated_int8(m->ctx, rows / 2, p->dim[1], q, scale, m->params.family->gate, &m->packed[i], why);
-    return rf_pack_int8(m->ctx, rows, p->dim[1], q, scale, &m->packed[i], why);
+        return rf__pack_gated_int8(m->ctx, rows / 2, p->dim[1], q, scale, m->params.family->gate, &m->packed[i], why);
+    return rf__pack_int8(m->ctx, rows, p->dim[1], q, scale, &m->packed[i], why);
 }
 
 /* Names the tensor that cannot be packed, of those that form one matrix, and the reason. */
@@ -85,13 +85,13 @@ static rf_status codes_of(const rf_model *m, const struct source *from, size_t i
     if (is_int8(from, i)) {
         const rf_weight *t = from->match[i];
         const rf_status status = rf__param_codes(&m->params, p, from->file, t, q, scale, why);
-        rf_weights_forget(from->file, t);
+        rf__weights_forget(from->file, t);
         return status;
     }
     float *w = rf__alloc(m->ctx, p->count * sizeof *w);
     if (!w) return out_of_memory(why, p->count * sizeof *w);
     rf_status status = read_one(m, from, i, w, why);
-    if (!status) status = rf_quantize_int8(m->ctx, p->dim[0], p->dim[1], w, q, scale, why);
+    if (!status) status = rf__quantize_int8(m->ctx, p->dim[0], p->dim[1], w, q, scale, why);
     rf__free(m->ctx, w);
     return status;
 }
@@ -180,7 +180,7 @@ static rf_status leave_in_file(rf_model *m, const struct source *from, size_t i,
             finite = m->ctx->k->finite(run, (int64_t)n);
         }
     }
-    rf_weights_forget(from->file, t);
+    rf__weights_forget(from->file, t);
     if (finite) return RF_OK;
     return rf_fail(why, RF_ENUMERIC, "%s: %s: expected finite values, got NaN or infinity",
                    rf__weights_name(from->file), p->name);
@@ -305,7 +305,7 @@ static rf_status make(const rf_ctx *ctx, const rf_config *config, const struct s
     rf_model *m = NULL;
     rf_config own;
     rf_status status = rf__config_given(&own, config, why);
-    if (!status) status = rf_config_check(&own, "config", why);
+    if (!status) status = rf__config_check(&own, "config", why);
     if (!status) status = rf__config_keep(ctx, &own, why);
     if (!status) status = begin(ctx, &own, type, &m, why);
     if (!status) status = gather(m, from, why);
@@ -358,7 +358,7 @@ const rf_config *rf_model_config(const rf_model *m) { return &m->config; }
 const rf_tokenizer *rf_model_tokenizer(const rf_model *m) { return m->tokenizer; }
 int rf_model_has_head(const rf_model *m) { return m->has_head && m->params.head == RF_HEAD_MLM; }
 rf_head rf_model_task(const rf_model *m) { return m->has_head ? m->params.head : RF_HEAD_MLM; }
-const char *rf_model_ignored(const rf_model *m) { return m->ignored ? m->ignored : ""; }
+const char *rf__model_ignored(const rf_model *m) { return m->ignored ? m->ignored : ""; }
 
 const float *rf__model_word_embeddings(const rf_model *m, float **own, rf_error *why)
 {

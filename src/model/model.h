@@ -49,4 +49,7 @@ rf_status rf__model_head(rf_model *m, const rf_packed **out, rf_error *why);
  * out of memory. */
 const float *rf__model_word_embeddings(const rf_model *m, float **own, rf_error *why);
 
+/* Names of tensors of the folder that are not used; "" if none. */
+const char *rf__model_ignored(const rf_model *m);
+
 #endif

@@ -548,7 +548,7 @@ rf_status rf__optimizer_write(const rf__optimizer *o, const char *path, int *fd,
 /* Files without a name come from versions that only had AdamW. */
 static rf_status same_rule(const rf__optimizer *o, const rf_weights *w, const char *path, rf_error *why)
 {
-    const char *named = rf_weights_metadata(w, "optim"), *expected = rf__optim_name(o->rule.optim);
+    const char *named = rf__weights_metadata(w, "optim"), *expected = rf__optim_name(o->rule.optim);
     const char *name = named ? named : "adamw";
     if (!strcmp(name, expected)) return RF_OK;
     return rf_fail(why, RF_EDATA, "%s: optim: expected moments of %s, got %.20s; a resumed run cannot change optim",
@@ -566,11 +566,11 @@ rf_status rf__optimizer_load(rf__optimizer *o, const char *path, rf_error *why)
         moment kept[MOMENTS];
         const int n = moments_of(o, i, kept);
         for (int k = 0; k < n && !status; k++) {
-            const rf_weight *t = rf_weights_find(w, kept[k].name);
+            const rf_weight *t = rf__weights_find(w, kept[k].name);
             if (!t || t->count != kept[k].count)
                 status = rf_fail(why, RF_EDATA, "%s: expected a tensor %s of %zu values, got none", path, kept[k].name,
                                  kept[k].count);
-            else status = rf_weights_read(w, t, kept[k].at, 1, why);
+            else status = rf__weights_read(w, t, kept[k].at, 1, why);
             if (!status) keep_own(&kept[k]);
         }
     }

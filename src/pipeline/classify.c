@@ -1,5 +1,6 @@
 /* classify.c — labels of a text, the most likely first. */
 #include "pipeline/pipeline.h"
+#include "task/answerer.h"
 
 /* Largest first; of equal scores, the earlier label first. */
 static void sort(rf_label_score *s, int64_t n)
@@ -38,8 +39,8 @@ rf_status rf_classify(rf_pipeline *p, const char *text, size_t bytes, const char
     if (status || !text) return status;
     const size_t size = bytes == RF_STRING ? strlen(text) : bytes;
     const size_t pair_size = !pair ? 0 : pair_bytes == RF_STRING ? strlen(pair) : pair_bytes;
-    if ((status = rf_answerer_classify(p->answerer, text, size, pair, pair_size, &score, why))) return status;
-    const rf_labels *l = rf_answerer_labels(p->answerer);
+    if ((status = rf__answerer_classify(p->answerer, text, size, pair, pair_size, &score, why))) return status;
+    const rf_labels *l = rf__answerer_labels(p->answerer);
     if (!p->label && !(p->label = rf__calloc(p->ctx, (size_t)l->n, sizeof *p->label)))
         return rf_fail(why, RF_ENOMEM, "out of memory: %lld labels", (long long)l->n);
     for (int64_t k = 0; k < l->n; k++) p->label[k] = (rf_label_score){l->name[k], (double)score[k]};

@@ -73,7 +73,7 @@ static rf_status count_prompt(const rf_pipeline *p, rf_embed_options *o, rf_erro
 static int64_t full_width(const rf_pipeline *p, const rf_embed_options *o, bool tokens)
 {
     if (!tokens && p->modules) return rf__modules_out(p->modules);
-    return rf_model_config(p->model)->hidden_size * (tokens ? 1 : rf_pooling_count(o->pooling));
+    return rf_model_config(p->model)->hidden_size * (tokens ? 1 : rf__pooling_count(o->pooling));
 }
 
 static rf_status resolve(const rf_pipeline *p, rf_embed_options *o, rf_error *why)
@@ -96,8 +96,8 @@ static rf_status resolve(const rf_pipeline *p, rf_embed_options *o, rf_error *wh
 
 static bool has_pooling(rf_pooling all, rf_pooling one)
 {
-    for (int i = 0; i < rf_pooling_count(all); i++)
-        if (rf_pooling_part(all, i) == one) return true;
+    for (int i = 0; i < rf__pooling_count(all); i++)
+        if (rf__pooling_part(all, i) == one) return true;
     return false;
 }
 
@@ -106,7 +106,7 @@ static rf_status check_pooling(const rf_pipeline *p, const rf_embed_options *o, 
     const rf_config *c = rf_model_config(p->model);
     if (!rf__poolings_are(o->pooling))
         return rf_fail(why, RF_EARG, "pooling: expected a value of rf_pooling, got %d", (int)o->pooling);
-    const int64_t width = c->hidden_size * rf_pooling_count(o->pooling);
+    const int64_t width = c->hidden_size * rf__pooling_count(o->pooling);
     if (!tokens && p->modules && width != rf__modules_in(p->modules))
         return rf_fail(why, RF_EARG, "pooling: expected vectors of %lld components, which the folder's modules take, "
                        "got %s with %lld", (long long)rf__modules_in(p->modules), rf__poolings_text(o->pooling).text,
@@ -263,7 +263,7 @@ static rf_status own_vectors(const job *j, int64_t part, rf__worker *with, rf_er
 {
     const rf__text_window *w = &j->parts->window;
     const int64_t C = rf_model_config(j->p->model)->hidden_size, D = width_of(j->p, j->o, j->row);
-    const int poolings = rf_pooling_count(j->o->pooling);
+    const int poolings = rf__pooling_count(j->o->pooling);
     const float *h;
     float *pooled = j->row ? NULL : rf__alloc(j->p->ctx, (size_t)(C * poolings) * sizeof *pooled);
     if (!j->row && !pooled) return rf_fail(why, RF_ENOMEM, "out of memory: a vector of %lld", (long long)C * poolings);
@@ -276,7 +276,7 @@ static rf_status own_vectors(const job *j, int64_t part, rf__worker *with, rf_er
         const float *x = h + (with->batch.start[i] + a - w->start[text]) * C;
         float *y = j->out + (j->row ? j->row[text] - j->row[0] : text) * D;
         for (int k = 0; k < poolings && pooled; k++)
-            pool_rows(pooled + k * C, x, rf__min64(prompt, n), n, C, rf_pooling_part(j->o->pooling, k));
+            pool_rows(pooled + k * C, x, rf__min64(prompt, n), n, C, rf__pooling_part(j->o->pooling, k));
         if (pooled) status = store_vector(j, pooled, y, why);
         for (int32_t t = a; t < b && !pooled && !status; t++, x += C, y += D) status = store_vector(j, x, y, why);
     }
@@ -290,7 +290,7 @@ static rf_status store_zeros(const job *j, int64_t part, int64_t from, rf_error 
 {
     const int64_t C = rf_model_config(j->p->model)->hidden_size, n = j->parts->cut[part + 1] - j->parts->cut[part];
     if (from == n || j->row) return RF_OK;                              /* there are no vectors of their tokens       */
-    float *zeros = rf__calloc(j->p->ctx, (size_t)C, (size_t)rf_pooling_count(j->o->pooling) * sizeof *zeros);
+    float *zeros = rf__calloc(j->p->ctx, (size_t)C, (size_t)rf__pooling_count(j->o->pooling) * sizeof *zeros);
     rf_status status = zeros ? RF_OK : rf_fail(why, RF_ENOMEM, "out of memory: a vector of %lld", (long long)C);
     for (int64_t i = from; i < n && !status; i++)
         status = store_vector(j, zeros, j->out + text_of(j, part, i) * width_of(j->p, j->o, false), why);
@@ -306,7 +306,7 @@ static rf_status compute_part(const job *j, int64_t part, rf__worker *with, rf_e
     rf_status status = rf__parts_batch(p->ctx, j->parts, part, &with->batch, why);
     if (!status) status = store_zeros(j, part, with->batch.view.B, why);
     if (status || !with->batch.view.B) return status;
-    if (j->row || j->o->skip_special_tokens || j->o->prompt_tokens || rf_pooling_count(j->o->pooling) > 1)
+    if (j->row || j->o->skip_special_tokens || j->o->prompt_tokens || rf__pooling_count(j->o->pooling) > 1)
         return own_vectors(j, part, with, why);
     status = rf_session_embed(with->session, &with->batch.view, j->o->pooling, &v, why);
     for (int64_t i = 0; i < with->batch.view.B && !status; i++)

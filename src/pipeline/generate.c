@@ -4,6 +4,7 @@
  *
  * Text is passed on as soon as a token is chosen. The text of n tokens is a prefix of that of n + 1, except for a final
  * U+FFFD for an incomplete character, which is held back until its other bytes have been generated. */
+#include "decode/decode.h"
 #include "decode/generation_options.h"
 #include "model/model.h"
 #include "pipeline/pipeline.h"
@@ -273,7 +274,7 @@ static rf_status write_all(writer *w, rf_error *why)
 {
     const rf_ctx *ctx = w->p->ctx;
     w->p->parts.window.n = 0;
-    rf_status status = rf_session_generate_from(w->p->session, next_prompt, w->o, take, end_text, w, why);
+    rf_status status = rf__session_generate_from(w->p->session, next_prompt, w->o, take, end_text, w, why);
     if (!status && w->why.code) status = rf_fail(why, w->why.code, "%s", w->why.text);
     for (int64_t i = 0; i < w->prompts * w->o->num_return_sequences; i++) forget(w, &w->of[i]);
     for (int64_t i = 0; i < w->prompts; i++) rf__free(ctx, (void *)(uintptr_t)w->prompt[i].prompt.id);

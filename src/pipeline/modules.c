@@ -10,6 +10,7 @@
 
 #include "pipeline/pipeline.h"
 #include "roformer/kernel/kernels.h"
+#include "store/store.h"
 
 struct rf__modules {
     rf__module_list is;
@@ -20,7 +21,7 @@ struct rf__modules {
 static rf_status read_tensor(const rf_ctx *ctx, const rf_weights *w, const char *name, const char *path, int64_t rows,
                              int64_t columns, float **out, rf_error *why)
 {
-    const rf_weight *t = rf_weights_find(w, name);
+    const rf_weight *t = rf__weights_find(w, name);
     const bool vector = !columns;
     if (!t || t->rank != (vector ? 1 : 2) || t->dim[0] != rows || (!vector && t->dim[1] != columns))
         return rf_fail(why, RF_EDATA, "%.200s: %s: expected a tensor of %lld rows of %lld columns as config.json says, "
@@ -28,7 +29,7 @@ static rf_status read_tensor(const rf_ctx *ctx, const rf_weights *w, const char 
                        t ? "another shape" : "none");
     *out = rf__alloc(ctx, t->count * sizeof **out);
     if (!*out) return rf_fail(why, RF_ENOMEM, "out of memory: %.100s", path);
-    return rf_weights_read(w, t, *out, 1, why);
+    return rf__weights_read(w, t, *out, 1, why);
 }
 
 static rf_status read_one(const rf_ctx *ctx, const char *folder, rf__modules *m, int64_t i, rf_error *why)

@@ -37,7 +37,7 @@ static rf_status read_modules(rf_pipeline *p, const char *folder, rf_error *why)
 {
     if (!p->no_sentence.code)
         (void)rf__modules_open(p->ctx, folder, &p->list,
-                               rf_model_config(p->model)->hidden_size * rf_pooling_count(p->list.pooling), &p->modules,
+                               rf_model_config(p->model)->hidden_size * rf__pooling_count(p->list.pooling), &p->modules,
                                &p->no_sentence);
     return no_vectors(p, why);
 }
@@ -152,7 +152,7 @@ int64_t rf_pipeline_width(const rf_pipeline *p)
 {
     if (!p) return 0;
     if (p->modules) return rf__modules_out(p->modules);
-    return rf_model_config(p->model)->hidden_size * rf_pooling_count(p->list.pooling);
+    return rf_model_config(p->model)->hidden_size * rf__pooling_count(p->list.pooling);
 }
 rf_session *rf_pipeline_session(rf_pipeline *p) { return p->session; }
 rf_answerer *rf_pipeline_answerer(rf_pipeline *p) { return p->answerer; }

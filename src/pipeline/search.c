@@ -391,11 +391,11 @@ rf_status rf_pipeline_fingerprint(const rf_pipeline *p, uint64_t *out, rf_error 
     rf_status status = rf__weights_file_of(p->ctx, p->model->folder, path, sizeof path, why);
     if (!status) status = rf_weights_open(p->ctx, path, &w, why);
     if (status) return status;
-    uint64_t all = rf_tokenizer_fingerprint(rf_model_tokenizer(p->model), 1);
+    uint64_t all = rf__tokenizer_fingerprint(rf_model_tokenizer(p->model), 1);
     for (size_t i = 0; i < rf_weights_count(w); i++) {
         const rf_weight *t = rf_weights_at(w, i);
         all += rf__hash64(t->data, t->bytes, rf__hash64(t->name, strlen(t->name), 1));
-        rf_weights_forget(w, t);
+        rf__weights_forget(w, t);
     }
     rf_weights_close(w);
     *out = all ? all : 1;

@@ -3,6 +3,7 @@
  *     text  ->  [s_1 ... s_m </s>] [...]  ->  [t_1 ... t_n] [...]  ->  text                brackets for each part */
 #include <pthread.h>
 
+#include "decode/decode.h"
 #include "model/cache.h"
 #include "decode/generation_options.h"
 #include "decode/session.h"
@@ -218,7 +219,7 @@ static bool align_part(translator *x, int64_t i, int64_t k, const rf_translation
     const rf_batch source = {.N = (int64_t)S, .B = 1, .id = x->id + at, .start = source_start};
     const rf_batch target = {.N = n, .B = 1, .id = id, .start = target_start};
     if (good && !x->p->aligner) good = !rf__pipeline_add_session(x->p, &x->p->aligner, &x->why);
-    if (good && n) good = !rf_session_translation_attention(x->p->aligner, &source, &target, -1, p, &x->why);
+    if (good && n) good = !rf__session_translation_attention(x->p->aligner, &source, &target, -1, p, &x->why);
     if (good && !pair_words(x, x->id + at, (int64_t)S, id, n, p, first, t)) {
         no_memory(&x->why);
         good = false;
@@ -328,7 +329,7 @@ static rf_status begin(translator *x, const rf_translate_options *o, rf_error *w
                          (int)o->long_source);
     if (status) return status;
     x->t = rf_model_tokenizer(m);
-    x->target = rf_tokenizer_target(x->t);
+    x->target = rf__tokenizer_target(x->t);
     x->limit = o->max_source_length ? o->max_source_length : c->max_position_embeddings;
     if (x->limit < 2) x->limit = 2;
     x->end = (int32_t)c->eos_token_id;
@@ -507,7 +508,7 @@ static rf_status translate(rf_pipeline *p, const char *const text[], const size_
     translator x = {.p = p, .o = &o, .more = more, .done = done, .user = user};
     status = begin(&x, &o, why);
     if (!status && n) status = read_texts(&x, text, bytes, n, why);
-    if (!status && more) status = rf_session_translate_from(p->session, next_part, &x.g, take, &x, why);
+    if (!status && more) status = rf__session_translate_from(p->session, next_part, &x.g, take, &x, why);
     else if (!status && !x.enough && !x.why.code && (x.parts || !n)) status = write_all(&x, why);
     if (!status && x.why.code) status = rf_fail(why, x.why.code, "%s", x.why.text);
     end(&x);
@@ -558,7 +559,7 @@ static rf_status score_target(translator *x, const rf_text_logprob **out, rf_err
     p->logprob = rf__calloc(p->ctx, (size_t)n, sizeof *p->logprob);
     if (!p->id || !p->logprob) return no_memory(why);
     memcpy(p->id, target_id, (size_t)n * sizeof *p->id);
-    const rf_status status = rf_session_translation_logprobs(p->session, &source, &target, p->logprob, why);
+    const rf_status status = rf__session_translation_logprobs(p->session, &source, &target, p->logprob, why);
     if (status) return status;
     p->text_logprob = (rf_text_logprob){.n = n, .id = p->id, .logprob = p->logprob};
     for (int32_t i = 0; i < n; i++) p->text_logprob.total += p->logprob[i];

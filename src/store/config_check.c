@@ -182,10 +182,10 @@ rf_status rf__config_check_all(const rf_config *c, const char *name, rf_error *w
     return rf_fail(why, RF_EDATA, "%s: hidden_act: expected a known one, got %d", name, (int)c->hidden_act);
 }
 
-rf_status rf_config_check(const rf_config *c, const char *name, rf_error *why)
+rf_status rf__config_check(const rf_config *c, const char *name, rf_error *why)
 {
     rf_config own;
-    if (!(c && name)) return rf__missing("rf_config_check", "config, name", why);
+    if (!(c && name)) return rf__missing("rf__config_check", "config, name", why);
     const rf_status status = rf__config_given(&own, c, why);
     return status ? status : rf__config_check_all(&own, name, why);
 }

@@ -10,6 +10,7 @@
 
 #include "base/files/folder_keys.h"
 #include "base/json.h"
+#include "graph/tensor.h"
 #include "kernel/acts.h"
 #include "roformer/inspect/files.h"
 #include "store/store.h"
@@ -108,7 +109,7 @@ rf_status rf__pooling_read(const char *folder, const char *below, rf_sentence *s
     if (!status) status = add_poolings(path, root, m, why);
     if (!status) {
         snprintf(s->pooling, sizeof s->pooling, "%s",
-                 rf_pooling_count(m->pooling) > 1 ? "several" : rf__poolings[m->pooling]);
+                 rf__pooling_count(m->pooling) > 1 ? "several" : rf__poolings[m->pooling]);
         s->include_prompt = !json_is_false(json_object_get(root, "include_prompt"));
     }
     json_decref(root);
@@ -256,7 +257,7 @@ rf_status rf__module_read(const char *folder, const char *type, const char *belo
 rf_status rf__modules_none(const char *folder, const rf__module_list *m, const char *remedy, rf_error *why)
 {
     static const char *const name[] = {"Dense", "LayerNorm", "Normalize before another module"};
-    if (rf_pooling_count(m->pooling) > 1)
+    if (rf__pooling_count(m->pooling) > 1)
         return rf_fail(why, RF_EUNSUPPORTED, "%.200s: pooling: expected one, got %s; %s", folder,
                        rf__poolings_text(m->pooling).text, remedy);
     if (!m->n) return RF_OK;

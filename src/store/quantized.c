@@ -160,7 +160,7 @@ static const rf_weight *tensor_with_ending(const rf_weights *w, const rf_weight 
 {
     char name[256];
     if (!rf__quantized(t) || (size_t)snprintf(name, sizeof name, "%s%s", t->name, ending) >= sizeof name) return NULL;
-    return rf_weights_find(w, name);
+    return rf__weights_find(w, name);
 }
 
 /* Whether s has one scale for each row of t, in a type that can be read. */
@@ -184,7 +184,7 @@ const rf_weight *rf__quantized_owner(const rf_weights *w, const rf_weight *t)
         const size_t m = strlen(endings[i]);
         if (n <= m || n - m >= sizeof name || strcmp(t->name + n - m, endings[i])) continue;
         snprintf(name, sizeof name, "%.*s", (int)(n - m), t->name);
-        const rf_weight *owner = rf_weights_find(w, name);
+        const rf_weight *owner = rf__weights_find(w, name);
         return rf__quantized(owner) ? owner : NULL;
     }
     return NULL;
@@ -195,7 +195,7 @@ static rf_status check_scales(const rf_weights *w, const rf_weight *s, const rf_
     const rf__label name = rf__printable(s->name);
     float *x = rf__alloc(ctx, (s->count ? s->count : 1) * sizeof *x);
     if (!x) return rf_fail(why, RF_ENOMEM, "out of memory: %zu scales", s->count);
-    rf_status status = rf_weights_read(w, s, x, 0, why);
+    rf_status status = rf__weights_read(w, s, x, 0, why);
     for (size_t j = 0; j < s->count && !status; j++)
         if (!(x[j] > 0) || isinf(x[j]))
             status = rf_fail(why, RF_EDATA, "%s: %s: scale of row %zu: expected a positive number, got %g",
@@ -244,7 +244,7 @@ rf_status rf__quantized_spread(const rf_ctx *ctx, const rf_weights *w, const rf_
     const size_t n = (size_t)t->dim[0], k = (size_t)t->dim[1];
     float *scale = rf__alloc(ctx, (n ? n : 1) * sizeof *scale);
     if (!scale) return rf_fail(why, RF_ENOMEM, "out of memory: %zu scales", n);
-    const rf_status status = rf_weights_read(w, s, scale, 1, why);
+    const rf_status status = rf__weights_read(w, s, scale, 1, why);
     for (size_t j = 0; j < n && !status; j++)
         for (size_t p = 0; p < k; p++) to[j * k + p] *= scale[j];
     rf__free(ctx, scale);

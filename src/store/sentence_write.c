@@ -12,7 +12,7 @@
 static const char *const every[] = {RF_FILE_NORMALIZE, RF_FILE_MODULES, RF_FILE_SENTENCE,
                                     RF_FILE_PROMPTS,   RF_FILE_POOLING, NULL};
 
-const char *const *rf_sentence_files(const rf_config *c)
+const char *const *rf__sentence_files(const rf_config *c)
 {
     if (!c || rf_config_head(c) != RF_HEAD_EMBED) return every + RF_COUNT(every) - 1;
     return every + !c->sentence_normalize;
@@ -109,9 +109,9 @@ static rf_status keep_length(const rf_ctx *ctx, const char *from, const char *to
     return rf__sentence_save(ctx, to, RF_FILE_SENTENCE, root, why);
 }
 
-rf_status rf_sentence_copy(const rf_ctx *ctx, const char *from, const char *to, rf_error *why)
+rf_status rf__sentence_copy(const rf_ctx *ctx, const char *from, const char *to, rf_error *why)
 {
-    if (!(ctx && from && to)) return rf__missing("rf_sentence_copy", "ctx, from, to", why);
+    if (!(ctx && from && to)) return rf__missing("rf__sentence_copy", "ctx, from, to", why);
     rf_status status = RF_OK;
     for (const char *const *name = every; *name && !status; name++) status = copy(ctx, from, to, *name, why);
     return status ? status : keep_length(ctx, from, to, why);
@@ -127,9 +127,9 @@ rf_status rf__sentence_prompts_write(const rf_ctx *ctx, const char *folder, cons
     return p->text ? put_text(ctx, folder, RF_FILE_PROMPTS, p->text, p->size, why) : RF_OK;
 }
 
-rf_status rf_sentence_write(const rf_ctx *ctx, const char *folder, const rf_config *c, rf_error *why)
+rf_status rf__sentence_write(const rf_ctx *ctx, const char *folder, const rf_config *c, rf_error *why)
 {
-    if (!(ctx && folder && c)) return rf__missing("rf_sentence_write", "ctx, folder, config", why);
+    if (!(ctx && folder && c)) return rf__missing("rf__sentence_write", "ctx, folder, config", why);
     const int64_t length = c->task_max_length ? c->task_max_length : c->max_position_embeddings;
     rf_status status = rf__sentence_save(ctx, folder, RF_FILE_POOLING, pooling(c), why);
     if (!status && c->sentence_normalize)

@@ -5,6 +5,42 @@
 #include "base/json.h"
 #include "roformer/checkpoint.h"
 
+/* ---- weights: single tensors, and writing ---- */
+
+const rf_weight *rf__weights_find(const rf_weights *w, const char *name);            /* NULL if there is none */
+const char *rf__weights_metadata(const rf_weights *w, const char *key);              /* NULL if there is none */
+
+/* Copies a tensor and converts it to f32. F32, BF16 and F16 are converted exactly; a matrix in I8 is multiplied by the
+ * scales of its rows ("..._scale").
+ *
+ *   to              [t->count]
+ *   RF_ENUMERIC     `finite` is not 0 and a value is not finite; the message names the first
+ *   RF_EUNSUPPORTED any other data type; integers without a scale */
+rf_status rf__weights_read(const rf_weights *w, const rf_weight *t, float *to, int finite, rf_error *why);
+void rf__weights_forget(const rf_weights *w, const rf_weight *t); /* the system may free the tensor's pages */
+
+/* A tensor to write: f32 values, stored as `type`: RF_F32, RF_BF16, RF_F16, or RF_I8 for integers in -128 to 127. */
+typedef struct rf_weight_out {
+    const char *name;
+    rf_type type;
+    int rank;
+    int64_t dim[4];
+    const float *data;
+} rf_weight_out;
+
+/* Writes a .safetensors file atomically: temporary name, fsync, rename, fsync of the folder.
+ *
+ *   metadata        key, value, key, value, ..., NULL; or NULL. {"format": "pt"} is always added because transformers
+ *                   requires it
+ *   order           wide types first, then by name, so the same tensors give the same bytes
+ *   memory          64 KiB, independent of the size of the tensors
+ *   RF_EARG         a name is duplicate, empty or not UTF-8; rank, dimension or type is invalid
+ *   RF_ENUMERIC     a value is not finite before or after rounding to its type, or is not an integer of 8 bits for
+ *                   RF_I8; nothing is written
+ *   RF_EIO          a system call failed; an existing file is unchanged */
+rf_status rf__weights_write(const rf_ctx *ctx, const char *path, const rf_weight_out *tensor, size_t count,
+                            const char *const *metadata, rf_error *why);
+
 enum {
     RF__MAX_HEADER = 100000000,     /* bytes: the limit of the reference implementation                            */
     RF__MAX_TENSORS = 65536,
@@ -124,8 +160,8 @@ rf_status rf__config_write_with(const rf_ctx *ctx, const char *folder, const rf_
  * json_decref. */
 rf_status rf__config_kept(const rf_ctx *ctx, const char *folder, bool without_ids, json_t **out, rf_error *why);
 
-/* RF_EDATA: a TensorFlow checkpoint has another checksum for the tensor's bytes. Called by rf_weights_read, and by code
- * that uses the bytes in place. */
+/* RF_EDATA: a TensorFlow checkpoint has another checksum for the tensor's bytes. Called by rf__weights_read, and by
+ * code that uses the bytes in place. */
 rf_status rf__weights_check_sum(const rf_weights *w, const rf_weight *t, rf_error *why);
 
 /* rf_weights_path, also for a folder in memory. */
@@ -141,7 +177,7 @@ const char *rf__weights_name(const rf_weights *w);               /* the name of 
 rf_status rf__weights_from_memory(const rf_ctx *ctx, const void *data, size_t size, const char *name, rf_weights **out,
                                   rf_error *why);
 
-/* rf_weights_write for tensors whose data is not in memory yet: if `data` is NULL, `fetch` is called with the index of
+/* rf__weights_write for tensors whose data is not in memory yet: if `data` is NULL, `fetch` is called with the index of
  * the tensor when it is written; the result must stay valid until the next call. If it returns NULL, writing fails.
  * With `fd` not NULL, neither the file nor its folder is synced: the caller does this and closes *fd, which is
  * unchanged if no file was created. A tensor whose type is RF__AS_IT_IS is written in the type and with the bytes of
@@ -150,5 +186,17 @@ enum { RF__AS_IT_IS = 100 };
 typedef const float *rf__fetch(void *user, size_t i, rf_error *why);
 rf_status rf__weights_stream(const rf_ctx *ctx, const char *path, const rf_weight_out *tensor, size_t count,
                             const char *const *metadata, rf__fetch *fetch, void *user, int *fd, rf_error *why);
+
+/* Checks a config. RF_EDATA as for rf_config_read. RF_EARG, for a config made by a program: it was not initialized, a
+ * list is missing or too long, or a string is not terminated. */
+rf_status rf__config_check(const rf_config *c, const char *name, rf_error *why);
+
+/* Writes these files for a model of RF_HEAD_EMBED. rf__sentence_files lists their names in the folder, NULL at the
+ * end. */
+rf_status rf__sentence_write(const rf_ctx *ctx, const char *folder, const rf_config *c, rf_error *why);
+const char *const *rf__sentence_files(const rf_config *c);
+
+/* Copies these files unchanged from one folder to another. */
+rf_status rf__sentence_copy(const rf_ctx *ctx, const char *from, const char *to, rf_error *why);
 
 #endif

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "graph/tensor.h"
 #include "roformer/inspect/files.h"
 #include "store/family.h"
 #include "store/store.h"
@@ -128,8 +129,8 @@ int rf__pooling_of(const char *name)
 
 bool rf__poolings_are(rf_pooling p)
 {
-    for (int i = 0; i < rf_pooling_count(p); i++)
-        if (rf_pooling_part(p, i) < RF_POOL_CLS || rf_pooling_part(p, i) > RF_POOL_WEIGHTED) return false;
+    for (int i = 0; i < rf__pooling_count(p); i++)
+        if (rf__pooling_part(p, i) < RF_POOL_CLS || rf__pooling_part(p, i) > RF_POOL_WEIGHTED) return false;
     return p != RF_POOL_SEVERAL;
 }
 
@@ -137,9 +138,9 @@ rf__pooling_text rf__poolings_text(rf_pooling p)
 {
     rf__pooling_text out = {""};
     size_t n = 0;
-    for (int i = 0; i < rf_pooling_count(p); i++)
+    for (int i = 0; i < rf__pooling_count(p); i++)
         n += (size_t)snprintf(out.text + n, sizeof out.text - n, "%s%s", i ? "+" : "",
-                              rf__poolings[rf_pooling_part(p, i)]);
+                              rf__poolings[rf__pooling_part(p, i)]);
     return out;
 }
 
@@ -284,7 +285,7 @@ static rf_status read_names(const rf_ctx *ctx, const char *folder, bool outputs,
     }
     json_decref(root);
     if (fine) return RF_OK;
-    rf_labels_free(out);
+    rf__labels_free(out);
     return rf_fail(why, RF_ENOMEM, "out of memory: %lld labels", (long long)n);
 }
 
@@ -299,9 +300,9 @@ bool rf__labels_unnamed(const rf_labels *l)
     return same;
 }
 
-rf_status rf_labels_read(const rf_ctx *ctx, const char *folder, rf_labels *out, rf_error *why)
+rf_status rf__labels_read(const rf_ctx *ctx, const char *folder, rf_labels *out, rf_error *why)
 {
-    if (!(ctx && folder && out)) return rf__missing("rf_labels_read", "ctx, folder, out", why);
+    if (!(ctx && folder && out)) return rf__missing("rf__labels_read", "ctx, folder, out", why);
     return read_names(ctx, folder, false, out, why);
 }
 
@@ -310,7 +311,7 @@ rf_status rf__output_names_read(const rf_ctx *ctx, const char *folder, rf_labels
     return read_names(ctx, folder, true, out, why);
 }
 
-void rf_labels_free(rf_labels *l)
+void rf__labels_free(rf_labels *l)
 {
     if (!l) return;
     for (int64_t i = 0; l->name && i < l->n; i++) rf__free(l->ctx, l->name[i]);

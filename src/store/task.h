@@ -111,10 +111,14 @@ rf_status rf__task_read(const char *file, const json_t *root, rf_config *c, rf_e
 /* Whether they are LABEL_0, LABEL_1, ..., as transformers calls labels that nobody has named. */
 bool rf__labels_unnamed(const rf_labels *l);
 
-/* As rf_labels_read, but returns the names of the outputs (id2label) if the labels are different (task_labels). */
+/* As rf__labels_read, but returns the names of the outputs (id2label) if the labels are different (task_labels). */
 rf_status rf__output_names_read(const rf_ctx *ctx, const char *folder, rf_labels *out, rf_error *why);
 
 /* The same keys for writing; an empty object for a masked language model. NULL: out of memory. */
 json_t *rf__task_json(const rf_config *c);
+
+/* The label names of a folder; LABEL_0, ... if config.json has none. */
+rf_status rf__labels_read(const rf_ctx *ctx, const char *folder, rf_labels *out, rf_error *why);
+void rf__labels_free(rf_labels *l);
 
 #endif

@@ -5,7 +5,7 @@
  *                 the number of elements (64 bits) and the elements
  *
  * A tensor is a storage, an offset, sizes and strides, all in elements. Nothing is copied: the tensors of both formats
- * point into the mapped file, and those that are not in C order keep their strides for rf_weights_read. */
+ * point into the mapped file, and those that are not in C order keep their strides for rf__weights_read. */
 #include <stdlib.h>
 
 #include "store/torch.h"

@@ -137,7 +137,7 @@ static rf_status keep_promises(rf_weights *w, const char *path, json_t *map, rf_
     const char *name;
     json_t *file;
     json_object_foreach(map, name, file) {
-        const rf_weight *t = rf_weights_find(w, name);
+        const rf_weight *t = rf__weights_find(w, name);
         const int s = shard_of(w, json_string_value(file));
         const rf__header *h = &w->shard[s].header;
         if (!t || t < h->tensor || t >= h->tensor + h->count)
@@ -419,13 +419,13 @@ const char *rf__weights_name(const rf_weights *w) { return w->name; }
 size_t rf_weights_count(const rf_weights *w) { return w->count; }
 const rf_weight *rf_weights_at(const rf_weights *w, size_t i) { return i < w->count ? w->tensor[i] : NULL; }
 
-const rf_weight *rf_weights_find(const rf_weights *w, const char *name)
+const rf_weight *rf__weights_find(const rf_weights *w, const char *name)
 {
     const uint32_t found = w->slot[slot_of(w, name)];
     return found ? w->tensor[found - 1] : NULL;
 }
 
-const char *rf_weights_metadata(const rf_weights *w, const char *key)
+const char *rf__weights_metadata(const rf_weights *w, const char *key)
 {
     for (size_t s = 0; s < w->shards; s++) {
         const char *value = json_string_value(json_object_get(w->shard[s].header.metadata, key));
@@ -540,9 +540,9 @@ static bool all_finite(const rf_ctx *ctx, const float *x, size_t n)
     return true;
 }
 
-rf_status rf_weights_read(const rf_weights *w, const rf_weight *t, float *to, int finite, rf_error *why)
+rf_status rf__weights_read(const rf_weights *w, const rf_weight *t, float *to, int finite, rf_error *why)
 {
-    if (!(w && t && to)) return rf__missing("rf_weights_read", "weights, tensor, to", why);
+    if (!(w && t && to)) return rf__missing("rf__weights_read", "weights, tensor, to", why);
     const char *const digits = strpbrk(t->dtype, "0123456789");
     const bool scaled = rf__quantized_scale(w, t) != NULL;
     if (!t->readable && !scaled && (t->dtype[0] == 'I' || t->dtype[0] == 'U'))
@@ -575,7 +575,7 @@ rf_status rf_weights_read(const rf_weights *w, const rf_weight *t, float *to, in
     return scaled ? rf__quantized_spread(w->ctx, w, t, to, why) : RF_OK;
 }
 
-void rf_weights_forget(const rf_weights *w, const rf_weight *t)
+void rf__weights_forget(const rf_weights *w, const rf_weight *t)
 {
     for (size_t s = 0; s < w->shards; s++) {
         const rf_map *m = &w->shard[s].map;

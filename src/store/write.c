@@ -245,10 +245,10 @@ static rf_status sort(const char *path, const rf_weight_out **sorted, size_t cou
     return RF_OK;
 }
 
-rf_status rf_weights_write(const rf_ctx *ctx, const char *path, const rf_weight_out *tensor, size_t count,
-                           const char *const *metadata, rf_error *why)
+rf_status rf__weights_write(const rf_ctx *ctx, const char *path, const rf_weight_out *tensor, size_t count,
+                            const char *const *metadata, rf_error *why)
 {
-    if (!(ctx && path && (tensor || !count))) return rf__missing("rf_weights_write", "ctx, path, tensors", why);
+    if (!(ctx && path && (tensor || !count))) return rf__missing("rf__weights_write", "ctx, path, tensors", why);
     for (size_t i = 0; i < count; i++)
         if (whole_of(&tensor[i])) return rf_fail(why, RF_EARG, "%s: tensor %zu: type: expected F32, BF16, F16 or I8, "
                                                  "got %d", path, i, (int)tensor[i].type);

@@ -130,7 +130,7 @@ static rf_status read_cross_encoder(rf_answerer *a, const char *folder, rf_error
 /* A causal reranker has one output, whatever config.json says of labels. */
 static rf_status read_labels(rf_answerer *a, const char *folder, rf_error *why)
 {
-    const rf_status status = rf_labels_read(a->ctx, folder, &a->labels, why);
+    const rf_status status = rf__labels_read(a->ctx, folder, &a->labels, why);
     while (!status && rf_model_config(a->model)->logit_score && a->labels.n > 1)
         rf__free(a->ctx, a->labels.name[--a->labels.n]);
     return status;
@@ -195,7 +195,7 @@ void rf_answerer_close(rf_answerer *a)
     rf__free(a->ctx, a->probability);
     rf__free(a->ctx, a->prompt);
     rf__free(a->ctx, a->cut);
-    rf_labels_free(&a->labels);
+    rf__labels_free(&a->labels);
     rf__graph_free(a->graph);
     if (!a->lent) {
         rf_session_close(a->session);
@@ -204,9 +204,9 @@ void rf_answerer_close(rf_answerer *a)
     rf__free(a->ctx, a);
 }
 
-const char *rf_answerer_task(const rf_answerer *a) { return a->task->examples.name; }
+const char *rf__answerer_task(const rf_answerer *a) { return a->task->examples.name; }
 const rf_reading *rf_answerer_reading(const rf_answerer *a) { return &a->reading; }
-const rf_labels *rf_answerer_labels(const rf_answerer *a) { return &a->labels; }
+const rf_labels *rf__answerer_labels(const rf_answerer *a) { return &a->labels; }
 
 /* A single output without problem_type: a logit for transformers' text-classification pipeline, a number for its
  * Trainer, whose rule applies to files. */
@@ -276,10 +276,10 @@ rf_status rf__answerer_put_prompt(const rf_answerer *a, const char *prompt, cons
     return RF_OK;
 }
 
-rf_status rf_answerer_classify(rf_answerer *a, const char *text, size_t bytes, const char *pair, size_t pair_bytes,
-                               const float **probability, rf_error *why)
+rf_status rf__answerer_classify(rf_answerer *a, const char *text, size_t bytes, const char *pair, size_t pair_bytes,
+                                const float **probability, rf_error *why)
 {
-    if (!(a && text && probability)) return rf__missing("rf_answerer_classify", "answerer, text, probability", why);
+    if (!(a && text && probability)) return rf__missing("rf__answerer_classify", "answerer, text, probability", why);
     rf_encoding *e = &a->encoding;
     size_t dropped = 0;
     const float *z;
@@ -394,7 +394,7 @@ static const char *usual_task(const rf_answerer *a)
     const char *own = rf_model_config(a->model)->finetuning_task;
     const rf__task *task;
     rf__preset preset;
-    return *own && !rf__preset_find(own, &preset, &task, NULL) && task == a->task ? own : rf_answerer_task(a);
+    return *own && !rf__preset_find(own, &preset, &task, NULL) && task == a->task ? own : rf__answerer_task(a);
 }
 
 /* Opens examples with the preset and columns of a->o. */
@@ -405,14 +405,14 @@ static rf_status open_examples(rf_answerer *a, rf__labeled *l, rf_error *why)
     rf_status status = rf__examples_open(l, a->ctx, &a->o, &task, why);
     if (!status && task != a->task)
         status = rf_fail(why, RF_EARG, "task: expected %s, for which this model was fine-tuned, got %s",
-                         rf_answerer_task(a), a->o.task);
+                         rf__answerer_task(a), a->o.task);
     if (!status) status = rf__labeled_labels(l, &a->labels, why);
     l->nothing = c->version_2_with_negative;
     l->prompt = a->prompt;
     l->layout.pairs = c->task_pairs;
     if (!status && a->task->head == RF_HEAD_SEQUENCE && rf__labeled_outputs(l) != c->num_labels)
         status = rf_fail(why, RF_EUNSUPPORTED, "model: expected %lld outputs for files of task %s, got %lld",
-                         (long long)rf__labeled_outputs(l), rf_answerer_task(a), (long long)c->num_labels);
+                         (long long)rf__labeled_outputs(l), rf__answerer_task(a), (long long)c->num_labels);
     return status;
 }
 
@@ -439,7 +439,7 @@ static rf_status resolve(const rf_answerer *a, const rf_finetune_options *given,
         rf__task_list(row->name, tasks, sizeof tasks);
         if (*tasks && !rf__task_has(a->task, row->name) && rf__row_chosen(row, o, &usual, &o->t))
             status = rf_fail(why, RF_EARG, "%s: expected a model for task %s, got one for %s; leave it out", row->name,
-                             tasks, rf_answerer_task(a));
+                             tasks, rf__answerer_task(a));
     }
     if (!status && (!o->task || !rf__row_chosen(rf__rows_find(rf_finetune_option, "task"), o, &usual, &o->t)))
         o->task = usual_task(a);

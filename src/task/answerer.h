@@ -38,7 +38,7 @@ static inline const char *rf__answerer_function(const rf_answerer *a)
     return *a->cross_encoder ? a->cross_encoder : "Sigmoid";
 }
 
-/* The parts of rf_answerer_classify and rf_answerer_cross before and after the model.
+/* The parts of rf__answerer_classify and rf_answerer_cross before and after the model.
  *
  *   can_label   RF_EUNSUPPORTED: the model does not label texts
  *   function    of which the labels' scores are values: "Softmax", "Sigmoid" or "Identity"
@@ -60,5 +60,14 @@ void rf__answerer_remark_predictions(rf_answerer *a);
 /* The items of a file and their logits; the caller clears all three, also after an error. */
 rf_status rf__answerer_file(rf_answerer *a, const rf_finetune_options *given, const char *file, bool with_labels,
                             rf__labeled *l, rf__items *t, rf__answers *z, rf_error *why);
+
+const char *rf__answerer_task(const rf_answerer *a);          /* name of the task, a row of tasks.def */
+const rf_labels *rf__answerer_labels(const rf_answerer *a);
+
+/* Classifies a text or a pair. Returns the probabilities of the labels, [K], valid until the next call: cls softmax,
+ * multilabel a sigmoid for each label; for reg the predicted numbers. The single output of a model without problem_type
+ * is a logit: its sigmoid is returned, as in the text-classification pipeline of transformers. */
+rf_status rf__answerer_classify(rf_answerer *a, const char *text, size_t bytes, const char *pair, size_t pair_bytes,
+                                const float **probability, rf_error *why);
 
 #endif

@@ -340,12 +340,12 @@ static bool same_head(rf__run *r, const rf__finetune_run *f)
     rf_labels l;
     if (f->head == RF_HEAD_MLM) return true;
     bool same = !rf_config_read(r->ctx, r->o.model, &c, NULL) && rf_config_head(&c) == f->head &&
-                c.num_labels == r->params.config.num_labels && !rf_labels_read(r->ctx, r->o.model, &l, NULL);
+                c.num_labels == r->params.config.num_labels && !rf__labels_read(r->ctx, r->o.model, &l, NULL);
     if (!same) return false;
     const char *const *name = rf__labeled_names(&f->source);
     if (name) same = (size_t)l.n == f->source.n;
     for (int64_t k = 0; l.n > k && same && name && !f->unnamed.n; k++) same = !strcmp(l.name[k], name[k]);
-    rf_labels_free(&l);
+    rf__labels_free(&l);
     return same;
 }
 
@@ -537,7 +537,7 @@ static void clear(rf__finetune_run *f)
     rf__items_free(&f->train);
     rf__items_free(&f->dev);
     rf__labeled_close(&f->source);
-    rf_labels_free(&f->unnamed);
+    rf__labels_free(&f->unnamed);
     rf__arena_clear(&f->strings);
     rf__free(f->ctx, f);
 }

@@ -96,7 +96,7 @@ static rf_status check_names(const rf__run *r, const rf__finetune_run *f, rf_err
 {
     rf_labels l;
     const char *const *name = rf__labeled_names(&f->source);
-    if (!name || rf_labels_read(r->ctx, r->from, &l, why)) return name ? why->code : RF_OK;
+    if (!name || rf__labels_read(r->ctx, r->from, &l, why)) return name ? why->code : RF_OK;
     rf_status status = RF_OK;
     if ((size_t)l.n != f->source.n)
         status = rf_fail(why, RF_EDATA, "%.150s: expected the %lld labels that %.150s was trained with, got %zu",
@@ -106,7 +106,7 @@ static rf_status check_names(const rf__run *r, const rf__finetune_run *f, rf_err
             status = rf_fail(why, RF_EDATA,
                              "%.120s: label %lld: expected '%.40s', with which %.120s was trained, got '%.40s'",
                              f->o.train, (long long)i, l.name[i], r->from, name[i]);
-    rf_labels_free(&l);
+    rf__labels_free(&l);
     return status;
 }
 

@@ -77,8 +77,8 @@ rf_status rf__finetune_labels(const rf__run *r, rf__finetune_run *f, rf_error *w
     const char *folder = *r->from ? r->from : r->o.model;
     if (f->task->name_output || rf_config_read(r->ctx, folder, &c, NULL)) return RF_OK;   /* reported by who opens it */
     if (rf_config_head(&c) != rf__finetune_head(f, &c)) return RF_OK;
-    const rf_status status = rf_labels_read(r->ctx, folder, &f->unnamed, why);
-    if (status || !rf__labels_unnamed(&f->unnamed)) rf_labels_free(&f->unnamed);
+    const rf_status status = rf__labels_read(r->ctx, folder, &f->unnamed, why);
+    if (status || !rf__labels_unnamed(&f->unnamed)) rf__labels_free(&f->unnamed);
     f->source.head = f->unnamed.n ? &f->unnamed : NULL;
     return status;
 }

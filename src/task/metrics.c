@@ -15,7 +15,7 @@ double rf_accuracy(const int32_t label[], const int32_t predicted[], size_t n)
     return n ? (double)hits / (double)n : (double)NAN;
 }
 
-double rf_mean_absolute_error(const int32_t label[], const int32_t predicted[], size_t n)
+double rf__mean_absolute_error(const int32_t label[], const int32_t predicted[], size_t n)
 {
     double sum = 0;
     for (size_t i = 0; i < n; i++) sum += abs(label[i] - predicted[i]);
@@ -23,7 +23,7 @@ double rf_mean_absolute_error(const int32_t label[], const int32_t predicted[], 
 }
 
 /* All pairs: n (sum y^2 + sum p^2) - 2 sum y sum p.  Integers below 2^53, so exact. */
-double rf_quadratic_kappa(const int32_t label[], const int32_t predicted[], size_t n)
+double rf__quadratic_kappa(const int32_t label[], const int32_t predicted[], size_t n)
 {
     double y = 0, p = 0, squares = 0, apart = 0;
     for (size_t i = 0; i < n; i++) {
@@ -56,7 +56,7 @@ void rf_metrics_by_class(const int32_t label[], const int32_t predicted[], size_
     for (int32_t k = 0; k < classes; k++) rate(&out[k]);
 }
 
-double rf_f1_macro(const rf_class_metrics of[], int32_t classes)
+double rf__f1_macro(const rf_class_metrics of[], int32_t classes)
 {
     double sum = 0;
     int32_t seen = 0;
@@ -80,12 +80,12 @@ static rf_class_metrics cells(const uint8_t label[], const uint8_t predicted[], 
     return s;
 }
 
-double rf_f1_cells(const uint8_t label[], const uint8_t predicted[], size_t n, int32_t K)
+double rf__f1_cells(const uint8_t label[], const uint8_t predicted[], size_t n, int32_t K)
 {
     return cells(label, predicted, n * (size_t)K, 1).f1;
 }
 
-double rf_f1_labels(const uint8_t label[], const uint8_t predicted[], size_t n, int32_t K)
+double rf__f1_labels(const uint8_t label[], const uint8_t predicted[], size_t n, int32_t K)
 {
     double sum = 0;
     for (int32_t k = 0; k < K; k++) sum += cells(label + k, predicted + k, n, (size_t)K).f1;

@@ -50,4 +50,16 @@ bool rf__rank_candidates(rf__candidate c[], size_t n, rf__ranking *out);
 rf_status rf__list_metrics(const rf_ctx *ctx, const size_t first[], size_t n, const float label[], const double value[],
                            rf_metric_values *out, rf_error *why);
 
+/* For ordered classes 0, 1, ...: the mean of |label - predicted|, and Cohen's kappa with weights (label - predicted)^2,
+ * 1 - sum_i (y_i - p_i)^2 / (1/n sum_ij (y_i - p_j)^2); NaN if all are one class. */
+double rf__mean_absolute_error(const int32_t label[], const int32_t predicted[], size_t n);
+double rf__quadratic_kappa(const int32_t label[], const int32_t predicted[], size_t n);
+
+/* Mean F1 of the classes that occur in labels or predictions. */
+double rf__f1_macro(const rf_class_metrics of[], int32_t classes);
+
+/* Multi-label [n, K], each 0 or 1: F1 over all elements (micro), and the mean F1 of the labels (macro). */
+double rf__f1_cells(const uint8_t label[], const uint8_t predicted[], size_t n, int32_t K);
+double rf__f1_labels(const uint8_t label[], const uint8_t predicted[], size_t n, int32_t K);
+
 #endif

@@ -431,7 +431,7 @@ rf_status rf_encode(const rf_tokenizer *t, const char *text, size_t bytes, const
     return encode(t, text, bytes, pair, pair_bytes, NULL, limit, flags, e, dropped, why);
 }
 
-void rf_sample_options_init(rf_sample_options *o, size_t size)
+void rf__sample_options_init(rf_sample_options *o, size_t size)
 {
     const rf_sample_options own = {.nbest = -1, .alpha = 0.1f};
     rf__options_init(o, size, &own, sizeof own);
@@ -439,10 +439,10 @@ void rf_sample_options_init(rf_sample_options *o, size_t size)
 
 enum { NBEST = 512 };                   /* the limit of SentencePiece */
 
-rf_status rf_encode_sample(const rf_tokenizer *t, const char *text, size_t bytes, const rf_sample_options *options,
-                           int flags, rf_encoding *e, rf_error *why)
+rf_status rf__encode_sample(const rf_tokenizer *t, const char *text, size_t bytes, const rf_sample_options *options,
+                            int flags, rf_encoding *e, rf_error *why)
 {
-    if (!(t && (text || !bytes) && e)) return rf__missing("rf_encode_sample", "tokenizer, text, encoding", why);
+    if (!(t && (text || !bytes) && e)) return rf__missing("rf__encode_sample", "tokenizer, text, encoding", why);
     rf_sample_options o;
     rf_sample_defaults(&o);
     const rf_status status = rf__options_read(&o, sizeof o, sizeof o, options, "rf_sample_options", why);

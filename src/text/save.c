@@ -145,9 +145,9 @@ static void free_files(const rf_tokenizer *t, rf_ready_files *f)
     f->n = 0;
 }
 
-rf_status rf_tokenizer_savable(const rf_tokenizer *t, const char *folder, rf_error *why)
+rf_status rf__tokenizer_savable(const rf_tokenizer *t, const char *folder, rf_error *why)
 {
-    if (!(t && folder)) return rf__missing("rf_tokenizer_savable", "tokenizer, folder", why);
+    if (!(t && folder)) return rf__missing("rf__tokenizer_savable", "tokenizer, folder", why);
     rf_ready_files own = {.folder = folder};
     const rf_status status = t->row->save ? t->row->save(t, &own, why) : RF_OK;
     free_files(t, &own);

@@ -267,12 +267,12 @@ const char *const *rf_tokenizer_files(const rf_tokenizer *t)
 {
     return t->row->files_of ? t->row->files_of(t) : t->row->files;
 }
-const char *rf_tokenizer_transformers(const rf_tokenizer *t) { return t->row->transformers; }
+const char *rf__tokenizer_transformers(const rf_tokenizer *t) { return t->row->transformers; }
 
 /* ---- questions ------------------------------------------------------------------------------------------------- */
 
 int32_t rf_tokenizer_size(const rf_tokenizer *t) { return t->n; }
-const rf_tokenizer *rf_tokenizer_target(const rf_tokenizer *t) { return t->target ? t->target : t; }
+const rf_tokenizer *rf__tokenizer_target(const rf_tokenizer *t) { return t->target ? t->target : t; }
 
 const char *rf_tokenizer_token(const rf_tokenizer *t, int32_t id)
 {
@@ -320,7 +320,7 @@ int rf_tokenizer_continues(const rf_tokenizer *t, int32_t id)
     return id >= 0 && id < t->n && t->row->continues(t, id);
 }
 
-uint64_t rf_tokenizer_fingerprint(const rf_tokenizer *t, uint64_t seed)
+uint64_t rf__tokenizer_fingerprint(const rf_tokenizer *t, uint64_t seed)
 {
     uint64_t hash = t->row->fingerprint(t, seed);
     for (int32_t id = 0; id < t->n; id++) {

@@ -37,6 +37,33 @@ typedef struct rf_added {
 } rf_added;
 enum { RF_ADDED_OPEN = -1, RF_NORMAL_MOST = 16 };         /* RF_NORMAL_MOST: most scalars that one may become */
 
+/* Encodes a text with a randomly sampled segmentation, for training with subword regularization (Kudo 2018) or
+ * BPE-dropout (Provilkov et al. 2020). With a Unigram model, one of the `nbest` best segmentations (below 0: any) is
+ * sampled with a probability proportional to p^alpha. With BPE, each merge is skipped with probability alpha. The same
+ * text and seed always give the same tokens. In all other respects as rf_encode without a limit.
+ *
+ *   RF_EUNSUPPORTED  the tokenizer has only one segmentation for a text
+ *   RF_EARG          alpha is not in 0 to 1000; nbest is 0 or above 512 */
+typedef struct rf_sample_options {
+    size_t size;                /* of this struct, set by rf_sample_defaults */
+    int nbest;                  /* Unigram only; default -1 */
+    float alpha;                /* default 0.1 */
+    uint64_t seed;              /* default 0 */
+} rf_sample_options;
+void rf__sample_options_init(rf_sample_options *o, size_t size);
+#define rf_sample_defaults(o) rf__sample_options_init((o), sizeof *(o))
+rf_status rf__encode_sample(const rf_tokenizer *t, const char *text, size_t bytes, const rf_sample_options *options,
+                            int flags, rf_encoding *e, rf_error *why);
+
+/*   savable       writes nothing; RF_EUNSUPPORTED if the files of rf_tokenizer_save cannot represent this tokenizer
+ *   transformers  the class of transformers for these files, or NULL
+ *   target        the tokenizer of a translation's target; usually t
+ *   fingerprint   hash of all that ids depend on */
+rf_status rf__tokenizer_savable(const rf_tokenizer *t, const char *folder, rf_error *why);
+const char *rf__tokenizer_transformers(const rf_tokenizer *t);
+const rf_tokenizer *rf__tokenizer_target(const rf_tokenizer *t);
+uint64_t rf__tokenizer_fingerprint(const rf_tokenizer *t, uint64_t seed);
+
 /* ---- learning from text (trainer.c) ---------------------------------------------------------------------------- */
 
 struct rf_tokenizer_trainer {

@@ -70,7 +70,7 @@ rf_status rf__rtd_config(const rf_config *model, double size, rf_config *generat
                        (long long)model->hidden_size, (long long)model->num_attention_heads,
                        (long long)model->intermediate_size, size);
     rf_config_set_head(generator, RF_HEAD_MLM);
-    return rf_config_check(generator, "generator", why);
+    return rf__config_check(generator, "generator", why);
 }
 
 /* ---- one list of parameters ---- */

@@ -11,6 +11,7 @@
 #include "base/files/path.h"
 #include "roformer/inspect/files.h"
 #include "store/task.h"
+#include "text/tokenizer.h"
 #include "train/checkpoint/average.h"
 #include "train/checkpoint/checksums.h"
 #include "train/checkpoint/folder.h"
@@ -256,7 +257,7 @@ static rf_status write_card(const rf__run *r, rf_error *why)
     json_t *defaults = r->job ? r->job->defaults() : pretraining_defaults();
     rf__card c = {.ctx = r->ctx,
                   .folder = r->folder,
-                  .tokenizer = rf_tokenizer_transformers(r->tokenizer),
+                  .tokenizer = rf__tokenizer_transformers(r->tokenizer),
                   .config = &r->params.config,
                   .options = r->options,
                   .defaults = defaults,
@@ -284,7 +285,7 @@ static rf_status write_card(const rf__run *r, rf_error *why)
 /* Writes the settings of a sentence model, and the prompts of the folder that the run started from. */
 static rf_status save_form(const rf__run *r, rf_error *why)
 {
-    const rf_status status = rf_sentence_write(r->ctx, r->folder, &r->params.config, why);
+    const rf_status status = rf__sentence_write(r->ctx, r->folder, &r->params.config, why);
     return status ? status : rf__sentence_prompts_write(r->ctx, r->folder, &r->prompts, why);
 }
 

@@ -6,6 +6,7 @@
 #include "model/positions.h"
 #include "roformer/inspect/files.h"
 #include "store/store.h"
+#include "text/tokenizer.h"
 #include "train/checkpoint/folder.h"
 #include "train/memory.h"
 #include "train/run.h"
@@ -47,7 +48,7 @@ static rf_status fit_vocabulary(rf__run *r, rf_config *c, bool trained, rf_error
     if (c->token_dropout) c->mask_token_id = rf_tokenizer_mask(r->tokenizer);
     if (!c->is_encoder_decoder) rf_config_set_head(c, RF_HEAD_MLM);
     else mark_targets(r, c);
-    return moved ? rf_config_check(c, "tokenizer", why) : RF_OK;                /* families may fix pad_token_id */
+    return moved ? rf__config_check(c, "tokenizer", why) : RF_OK;               /* families may fix pad_token_id */
 }
 
 /* Applies --objective to a model that starts here; a checkpoint has its objective already. */
@@ -125,7 +126,7 @@ static rf_status read_config(rf__run *r, bool trained, rf_error *why)
     }
     if (!status) status = resolve_objective(r, &c, trained, why);
     if (!status) status = fit_vocabulary(r, &c, trained, why);
-    if (!status) status = rf_config_check(&c, r->o.config ? r->o.config : RF_FILE_CONFIG, why);
+    if (!status) status = rf__config_check(&c, r->o.config ? r->o.config : RF_FILE_CONFIG, why);
     rf_head head = RF_HEAD_MLM;
     if (!status && r->job) status = r->job->configure(r, &c, &head, why);
     else if (!status && detects(r)) rf_config_set_head(&c, head = RF_HEAD_DETECT);
@@ -284,7 +285,7 @@ static rf_status find_folder(rf__run *r, opening *of, rf_error *why)
 static rf_status open_tokenizer(rf__run *r, opening *of, rf_error *why)
 {
     rf_status status = rf_tokenizer_open(r->ctx, of->folder, &r->tokenizer, why);
-    if (!status) status = rf_tokenizer_savable(r->tokenizer, of->folder, why);
+    if (!status) status = rf__tokenizer_savable(r->tokenizer, of->folder, why);
     const char *old = status ? NULL : rf_tokenizer_displaces(r->tokenizer, r->folder);
     if (old)
         rf__run_notify(r, "note", "%s: its %s will be renamed to %s.replaced, because the trained model's tokenizer "

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <unistd.h>
 
+#include "model/model.h"
 #include "one_context.h"
 #include "roformer/inspect/convert.h"
 #include "roformer/model.h"
@@ -46,7 +47,7 @@ static void reports_and_writes(void **state)
     rf_model *m = NULL;
     if (rf_model_open(ctx, folder, &m, &why)) fail_msg("%s", why.text);
     assert_true(rf_model_has_head(m));
-    assert_string_equal(rf_model_ignored(m), "");
+    assert_string_equal(rf__model_ignored(m), "");
     rf_model_close(m);
     assert_int_equal(rf_convert(ctx, "tests/golden/torch/old", folder, &o, &why), RF_EIO);
 }
@@ -110,7 +111,7 @@ static void heads_that_differ(void **state)
     char file[300], to[300];
     snprintf(file, sizeof file, "%s/model.safetensors", from);
     snprintf(to, sizeof to, "%s/to", from);
-    if (rf_weights_write(ctx, file, out, n, NULL, &why)) fail_msg("%s", why.text);
+    if (rf__weights_write(ctx, file, out, n, NULL, &why)) fail_msg("%s", why.text);
     assert_int_equal(rf_convert(ctx, from, to, NULL, &why), RF_EDATA);
     t_failed(&why, RF_EDATA, "cls.predictions.decoder.weight: expected the numbers of "
                              "roformer.embeddings.word_embeddings.weight, as tie_word_embeddings is true");
@@ -120,7 +121,7 @@ static void heads_that_differ(void **state)
     assert_int_not_equal(access(to, F_OK), 0);
     out[RF_COUNT(shape) - 1].data = one;
     why = (rf_error){0};
-    if (rf_weights_write(ctx, file, out, n, NULL, &why)) fail_msg("%s", why.text);
+    if (rf__weights_write(ctx, file, out, n, NULL, &why)) fail_msg("%s", why.text);
     if (rf_convert(ctx, from, to, NULL, &why) || rf_model_open(ctx, to, &m, &why)) fail_msg("%s", why.text);
     rf_model_close(m);
 }
@@ -221,10 +222,10 @@ static void vocabularies(void **state)
     assert_int_equal(x.lost, 4);
     if (rf_weights_open(ctx, from, &w[0], &why) || rf_weights_open(ctx, to, &w[1], &why)) fail_msg("%s", why.text);
     for (size_t i = 0; i < RF_COUNT(names); i++) {
-        const rf_weight *a = rf_weights_find(w[0], names[i]), *b = rf_weights_find(w[1], names[i]);
+        const rf_weight *a = rf__weights_find(w[0], names[i]), *b = rf__weights_find(w[1], names[i]);
         float old[256], new[256];
         assert_true(a && b && a->count <= 256);
-        assert_false(rf_weights_read(w[0], a, old, 1, &why) || rf_weights_read(w[1], b, new, 1, &why));
+        assert_false(rf__weights_read(w[0], a, old, 1, &why) || rf__weights_read(w[1], b, new, 1, &why));
         const size_t width = a->rank > 1 ? (size_t)a->dim[1] : 1;
         for (size_t k = 0; k < b->count; k++) {
             const float *p = i < 2 ? &old[(size_t)of[k / width][0] * width + k % width] : &old[k],

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <unistd.h>
 
+#include "kernel/gemm/products.h"
 #include "one_context.h"
 #include "roformer/inspect/convert.h"
 #include "roformer/inspect.h"
@@ -89,10 +90,11 @@ static void words_of_their_own(void **state)
         if (rf_weights_open(ctx, models[i], &a, &why) || rf_weights_open(ctx, to, &b, &why) ||
             rf_weights_open(ctx, back, &c, &why))
             fail_msg("%s", why.text);
-        const rf_weight *t = rf_weights_find(a, name), *q = rf_weights_find(b, name), *f = rf_weights_find(c, name);
+        const rf_weight *t = rf__weights_find(a, name), *q = rf__weights_find(b, name), *f = rf__weights_find(c, name);
         assert_true(t && f && rf__quantized(q) && rf__quantized_scale(b, q));
         float *x = t_floats((int64_t)t->count), *y = t_floats((int64_t)t->count), *z = t_floats((int64_t)t->count);
-        if (rf_weights_read(a, t, x, 1, &why) || rf_weights_read(b, q, y, 1, &why) || rf_weights_read(c, f, z, 1, &why))
+        if (rf__weights_read(a, t, x, 1, &why) || rf__weights_read(b, q, y, 1, &why) ||
+            rf__weights_read(c, f, z, 1, &why))
             fail_msg("%s", why.text);
         assert_memory_equal(y, z, t->count * sizeof *y);
         const size_t width = (size_t)t->dim[1];
@@ -122,8 +124,8 @@ static void carry_on(const char *from, size_t matrices)
         rf_weights_open(ctx, f32, &c, &why))
         fail_msg("%s", why.text);
     for (size_t i = 0; i < rf_weights_count(b); i++) {
-        const rf_weight *t = rf_weights_at(b, i), *s = rf_weights_find(a, t->name);
-        const rf_weight *plain = rf_weights_find(c, t->name);
+        const rf_weight *t = rf_weights_at(b, i), *s = rf__weights_find(a, t->name);
+        const rf_weight *plain = rf__weights_find(c, t->name);
         assert_non_null(s);
         assert_int_equal(s->bytes, t->bytes);
         assert_string_equal(s->dtype, t->dtype);
@@ -132,7 +134,7 @@ static void carry_on(const char *from, size_t matrices)
         if (!rf__quantized(t)) continue;
         float *x = t_floats((int64_t)t->count);
         quantized++;
-        if (rf_weights_read(b, t, x, 1, &why)) fail_msg("%s", why.text);
+        if (rf__weights_read(b, t, x, 1, &why)) fail_msg("%s", why.text);
         assert_string_equal(plain->dtype, "F32");
         assert_memory_equal(plain->data, x, plain->bytes);
     }
@@ -213,7 +215,7 @@ static const char *spoilt(float first, float x)
         for (int d = 0; d < t->rank; d++) out[i].dim[d] = t->dim[d];
     }
     changed[0] = isfinite(first) ? first : x;
-    if (rf_weights_write(ctx, path, out, n, NULL, &why)) fail_msg("%s", why.text);
+    if (rf__weights_write(ctx, path, out, n, NULL, &why)) fail_msg("%s", why.text);
     rf_weights_close(w);
     copy_config(from, folder);
     return folder;
@@ -267,15 +269,15 @@ static void a_row_of_zeros(void **state)
     float scale[2], y[2], z[2];
     rf_packed *a, *b;
     rf_error why = {0};
-    if (rf_quantize_int8(ctx, 2, 3, w, q, scale, &why) || rf_pack(ctx, RF_I8, 2, 3, w, &a, &why) ||
-        rf_pack_int8(ctx, 2, 3, q, scale, &b, &why))
+    if (rf__quantize_int8(ctx, 2, 3, w, q, scale, &why) || rf_pack(ctx, RF_I8, 2, 3, w, &a, &why) ||
+        rf__pack_int8(ctx, 2, 3, q, scale, &b, &why))
         fail_msg("%s", why.text);
     assert_true(scale[1] > 0);
     assert_int_equal(rf_packed_product(ctx, a, 1, x, 3, NULL, RF_ACT_NONE, y, 2, &why), RF_OK);
     assert_int_equal(rf_packed_product(ctx, b, 1, x, 3, NULL, RF_ACT_NONE, z, 2, &why), RF_OK);
     assert_memory_equal(y, z, sizeof y);
     rf_packed_free(a), rf_packed_free(b);
-    assert_int_equal(rf_quantize_int8(ctx, 0, 3, w, q, scale, &why), RF_EARG);
+    assert_int_equal(rf__quantize_int8(ctx, 0, 3, w, q, scale, &why), RF_EARG);
 }
 
 static rf_status convert_both_ways(const rf_ctx *c, void *arg, rf_error *why)

@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "data/pairs.h"
+#include "text/tokenizer.h"
 
 static const char *written(const char *name, const char *text)
 {
@@ -244,7 +245,7 @@ static void each_side_has_its_sub_words(void **state)
     if (read(ctx, t, text, text, &none, &p, &why)) fail_msg("%s", why.text);
     for (int s = 0; s < RF__SIDES; s++) {
         rf_encoding_init(&e, ctx);
-        if (rf_encode(s ? rf_tokenizer_target(t) : t, text, strlen(text), NULL, 0, 0, RF_ENCODE_PLAIN, &e, NULL, &why))
+        if (rf_encode(s ? rf__tokenizer_target(t) : t, text, strlen(text), NULL, 0, 0, RF_ENCODE_PLAIN, &e, NULL, &why))
             fail_msg("%s", why.text);
         assert_int_equal(e.n, rf__pair_length(&p, s, 0));
         assert_memory_equal(e.id, p.id[s], e.n * sizeof *e.id);

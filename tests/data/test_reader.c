@@ -276,7 +276,7 @@ static uint64_t fingerprint(const rf_reader *r)
 {
     uint64_t hash = 0;
     rf_error why = {0};
-    if (rf_reader_fingerprint(r, &hash, &why)) fail_msg("%s", why.text);
+    if (rf__reader_fingerprint(r, &hash, &why)) fail_msg("%s", why.text);
     return hash;
 }
 
@@ -302,22 +302,22 @@ static void several_files(void **state)
     t_near(rf_reader_share(r), 0, 0);
     assert_string_equal(all(r, &why), "[a0][a1][a2][b0][b1]");
     t_near(rf_reader_share(r), 1, 0);
-    assert_int_equal(rf_reader_tell(r).file, 3);
+    assert_int_equal(rf__reader_tell(r).file, 3);
 
     /* Returning to each position gives the documents from there again. */
     const char *const from[] = {"[a0][a1][a2][b0][b1]", "[a1][a2][b0][b1]", "[a2][b0][b1]", "[b0][b1]", "[b1]", ""};
-    assert_int_equal(rf_reader_seek(r, (rf_reader_position){0, 0}, &why), RF_OK);
+    assert_int_equal(rf__reader_seek(r, (rf_reader_position){0, 0}, &why), RF_OK);
     for (size_t i = 0; i < RF_COUNT(from); i++) {
-        const rf_reader_position here = rf_reader_tell(r);
+        const rf_reader_position here = rf__reader_tell(r);
         assert_string_equal(all(r, &why), from[i]);
-        assert_int_equal(rf_reader_seek(r, here, &why), RF_OK);
+        assert_int_equal(rf__reader_seek(r, here, &why), RF_OK);
         assert_int_equal(rf_reader_next(r, &d, &why), RF_OK);
     }
-    assert_int_equal(rf_reader_seek(r, (rf_reader_position){0, 4}, &why), RF_EDATA);
+    assert_int_equal(rf__reader_seek(r, (rf_reader_position){0, 4}, &why), RF_EDATA);
     t_failed(&why, RF_EDATA, "a.txt: document: expected one of its 3, got 4");
     why = (rf_error){0};
-    assert_int_equal(rf_reader_seek(r, (rf_reader_position){4, 0}, &why), RF_EARG);
-    assert_int_equal(rf_reader_seek(r, (rf_reader_position){0, -1}, NULL), RF_EARG);
+    assert_int_equal(rf__reader_seek(r, (rf_reader_position){4, 0}, &why), RF_EARG);
+    assert_int_equal(rf__reader_seek(r, (rf_reader_position){0, -1}, NULL), RF_EARG);
     const uint64_t before = fingerprint(r);
     rf_reader_close(r);
 
@@ -400,7 +400,7 @@ static void standard_input(void **state)
     assert_string_equal(all(r, &why), "[a]");
     t_failed(&why, RF_EDATA, "standard input:3: byte 1 of the line (0xFF) is not UTF-8");
     why = (rf_error){0};
-    assert_int_equal(rf_reader_seek(r, (rf_reader_position){0, 1}, &why), RF_EARG);
+    assert_int_equal(rf__reader_seek(r, (rf_reader_position){0, 1}, &why), RF_EARG);
     t_failed(&why, RF_EARG, "-: expected standard input once, got it twice");
     rf_reader_close(r);
     dup2(before, 0);

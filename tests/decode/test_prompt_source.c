@@ -1,6 +1,7 @@
-/* test_prompt_source.c — mirrors src/decode/generate.c (rf_session_generate_from): prompts that arrive during
+/* test_prompt_source.c — mirrors src/decode/generate.c (rf__session_generate_from): prompts that arrive during
  * generation give the same bits as in a list; when the source is called, and that it can end the call. */
 #include "../model/causal.h"
+#include "decode/decode.h"
 #include "roformer/generate.h"
 
 enum { PROMPTS = 9, MOST = 12, SAMPLES = 2, TEXTS = PROMPTS * SAMPLES };
@@ -88,7 +89,7 @@ static void as_a_list(void **state)
         o.num_return_sequences = way / 3 % 2 ? SAMPLES : 1;
         o.batch_size = way % 2 ? 3 : 64;
         from_a_list(&w, &o, list);
-        if (rf_session_generate_from(w.session, next_prompt, &o, hear, hear_end, one, &why)) fail_msg("%s", why.text);
+        if (rf__session_generate_from(w.session, next_prompt, &o, hear, hear_end, one, &why)) fail_msg("%s", why.text);
         assert_int_equal(one->done, list->done);
         assert_int_equal(one->failed, 0);
         assert_memory_equal(one->tokens, list->tokens, sizeof one->tokens);
@@ -116,19 +117,19 @@ static void ends_and_failures(void **state)
     o.max_new_tokens = MOST;
     feed *bad = feed_of(1), *few = feed_of(0), *none = feed_of(0);
     bad->id[3][0] = V;
-    if (rf_session_generate_from(w.session, next_prompt, &o, hear, hear_end, bad, &why)) fail_msg("%s", why.text);
+    if (rf__session_generate_from(w.session, next_prompt, &o, hear, hear_end, bad, &why)) fail_msg("%s", why.text);
     assert_int_equal(bad->done, PROMPTS);
     assert_int_equal(bad->failed, 1);
     few->enough = 2;
     o.batch_size = 1;
-    if (rf_session_generate_from(w.session, next_prompt, &o, hear, hear_end, few, &why)) fail_msg("%s", why.text);
+    if (rf__session_generate_from(w.session, next_prompt, &o, hear, hear_end, few, &why)) fail_msg("%s", why.text);
     assert_int_equal(few->done, 2);
     assert_int_equal(few->given, 2);
     none->given = PROMPTS;
-    if (rf_session_generate_from(w.session, next_prompt, &o, hear, hear_end, none, &why)) fail_msg("%s", why.text);
+    if (rf__session_generate_from(w.session, next_prompt, &o, hear, hear_end, none, &why)) fail_msg("%s", why.text);
     assert_int_equal(none->asked_idle, 1);
     assert_int_equal(none->done, 0);
-    assert_int_equal(rf_session_generate_from(w.session, NULL, &o, hear, hear_end, none, &why), RF_EARG);
+    assert_int_equal(rf__session_generate_from(w.session, NULL, &o, hear, hear_end, none, &why), RF_EARG);
     free(bad);
     free(few);
     free(none);

@@ -1,6 +1,7 @@
 /* test_sequence.c — mirrors src/decode/sequence.c: sequences that are started, forked, continued and dropped in any
  * order have the bits of a single forward pass. */
 #include "../model/causal.h"
+#include "decode/decode.h"
 #include "model/model.h"
 
 /* ---- any schedule ------------------------------------------------------------------------------------------------ */
@@ -205,10 +206,10 @@ static void memory_is_said_beforehand(void **state)
         assert_int_equal(rf_sequence_memory(w.session), 6 * page);
         drop(&w, a);                                                 /* its second pages go */
         assert_int_equal(rf_sequence_memory(w.session), 4 * page);
-        const size_t workspace = rf_session_memory(w.session) - rf_sequence_memory(w.session);
+        const size_t workspace = rf__session_memory(w.session) - rf_sequence_memory(w.session);
         drop(&w, b);
         assert_int_equal(rf_sequence_memory(w.session), 0);
-        assert_int_equal(rf_session_memory(w.session), workspace);
+        assert_int_equal(rf__session_memory(w.session), workspace);
         assert_true(rf_sequence_bytes(w.model, &o, INT64_MAX) == SIZE_MAX);
         end(&w);
     }

@@ -1,6 +1,7 @@
-/* test_source_arrival.c — mirrors src/decode/translate.c and src/decode/sources.c (rf_session_translate_from): sources
+/* test_source_arrival.c — mirrors src/decode/translate.c and src/decode/sources.c (rf__session_translate_from): sources
  * that arrive during translation have the bits of a list; they join and leave between steps; failures and memory. */
 #include "../model/translating.h"
+#include "decode/decode.h"
 
 enum { MANY = 17, MOST = 20 };
 
@@ -86,7 +87,7 @@ static void as_a_list(void **state)
             rf_error why = {0};
             for (int i = 0; i < MANY; i++) source[i] = listed(f, i);
             const texts list = translate(w.s, source, MANY, &o);
-            if (rf_session_translate_from(w.s, next, &o, hear, f, &why)) fail_msg("%s", why.text);
+            if (rf__session_translate_from(w.s, next, &o, hear, f, &why)) fail_msg("%s", why.text);
             assert_int_equal(f->got.got, list.got);
             assert_memory_equal(f->got.of, list.of, (size_t)list.got * sizeof *list.of);
             assert_true(f->asked_idle >= 2);                                    /* the first time, and the last */
@@ -110,7 +111,7 @@ static void a_late_one_may_be_done_first(void **state)
     o.stops = 0, o.stop = source_id;                            /* as long as max_length_factor says */
     f->n[0] = MOST - 1;
     f->n[1] = 1;
-    if (rf_session_translate_from(w.s, next, &o, hear, f, &why)) fail_msg("%s", why.text);
+    if (rf__session_translate_from(w.s, next, &o, hear, f, &why)) fail_msg("%s", why.text);
     assert_int_equal(f->first_end, 1);
     assert_true(f->got.of[0].n > f->got.of[1].n);
     close_work(&w);
@@ -129,22 +130,22 @@ static void ends_and_failures(void **state)
     bad->id[3][0] = V;
     bad->n[5] = 0;
     bad->n[6] = -1;
-    if (rf_session_translate_from(w.s, next, &o, hear, bad, &why)) fail_msg("%s", why.text);
+    if (rf__session_translate_from(w.s, next, &o, hear, bad, &why)) fail_msg("%s", why.text);
     assert_int_equal(bad->ends, MANY);
     assert_int_equal(bad->failed, 3);
     few->enough = 2;
     o.batch_size = 1;
-    if (rf_session_translate_from(w.s, next, &o, hear, few, &why)) fail_msg("%s", why.text);
+    if (rf__session_translate_from(w.s, next, &o, hear, few, &why)) fail_msg("%s", why.text);
     assert_int_equal(few->ends, 2);
     assert_int_equal(few->given, 2);
     none->given = MANY;
-    if (rf_session_translate_from(w.s, next, &o, hear, none, &why)) fail_msg("%s", why.text);
+    if (rf__session_translate_from(w.s, next, &o, hear, none, &why)) fail_msg("%s", why.text);
     assert_int_equal(none->asked_idle, 1);
     assert_int_equal(none->ends, 0);
-    assert_int_equal(rf_session_translate_from(w.s, NULL, &o, hear, none, &why), RF_EARG);
-    assert_int_equal(rf_session_translate_from(w.s, next, &o, NULL, none, &why), RF_EARG);
+    assert_int_equal(rf__session_translate_from(w.s, NULL, &o, hear, none, &why), RF_EARG);
+    assert_int_equal(rf__session_translate_from(w.s, next, &o, NULL, none, &why), RF_EARG);
     o.max_new_tokens = 0;
-    assert_int_equal(rf_session_translate_from(w.s, next, &o, hear, none, &why), RF_EARG);
+    assert_int_equal(rf__session_translate_from(w.s, next, &o, hear, none, &why), RF_EARG);
     close_work(&w);
     t_free_all();
 }
@@ -162,14 +163,14 @@ static void memory_ends(void **state)
         const rf_generate_options o = options_for(&w, way);
         feed *all = feed_of(1, o.num_return_sequences);
         const long before = memory.calls;
-        if (rf_session_translate_from(w.s, next, &o, hear, all, &why)) fail_msg("%s", why.text);
+        if (rf__session_translate_from(w.s, next, &o, hear, all, &why)) fail_msg("%s", why.text);
         const long calls = memory.calls - before;
         long refused = 0;
         for (long n = 1; n <= calls; n += 1 + calls / 150) {
             feed *f = feed_of(1, o.num_return_sequences);
             memory.fail = memory.calls + n;
             memory.forever = n % 2;
-            const rf_status status = rf_session_translate_from(w.s, next, &o, hear, f, &why);
+            const rf_status status = rf__session_translate_from(w.s, next, &o, hear, f, &why);
             memory.fail = 0;
             if (status) assert_int_equal(status, RF_ENOMEM);
             else assert_memory_equal(f->got.of, all->got.of, (size_t)all->got.got * sizeof *all->got.of);

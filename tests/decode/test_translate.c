@@ -1,5 +1,6 @@
 /* test_translate.c — mirrors src/decode/translate.c, src/decode/sources.c, and the parts of sequence.c, cache.c, beam.c
  * and generate.c that concern sources: cached = recomputed, many = one by one, scores, memory, rejected input. */
+#include "decode/decode.h"
 #include "families.h"
 
 #include "decode/generation_options.h"
@@ -170,7 +171,7 @@ static void scores_are_those_of_the_texts(void **state)
         if (t->end == RF_GENERATE_STOP) id[start[b + 1]++] = EOS;
     }
     const rf_batch from = sources(), to = {.N = start[SOURCES], .B = SOURCES, .id = id, .start = start};
-    if (rf_session_translation_logprobs(w.s, &from, &to, logprob, &why)) fail_msg("%s", why.text);
+    if (rf__session_translation_logprobs(w.s, &from, &to, logprob, &why)) fail_msg("%s", why.text);
     for (int b = 0; b < SOURCES; b++) {
         double sum = 0;
         assert_memory_equal(logprob + start[b], x.of[b].logprob,
@@ -180,7 +181,7 @@ static void scores_are_those_of_the_texts(void **state)
         t_near(x.of[b].score, sum / (start[b + 1] - start[b]), 1e-12);
     }
     id[0] = V;
-    assert_int_equal(rf_session_translation_logprobs(w.s, &from, &to, logprob, &why), RF_ERANGE);
+    assert_int_equal(rf__session_translation_logprobs(w.s, &from, &to, logprob, &why), RF_ERANGE);
     t_failed(&why, RF_ERANGE, "token 0: expected an id below vocab_size 23, got 23");
     close_work(&w);
     t_free_all();
@@ -202,13 +203,13 @@ static void shares_of_sources(void **state)
         for (int b = 0; b < SOURCES; b++) memcpy(id + b * T, target_id[b], T * sizeof *id);
         const rf_batch from = sources(), to = {.N = SOURCES * T, .B = SOURCES, .id = id, .start = start};
         for (int64_t layer = -1; layer < 2; layer++) {
-            if (rf_session_translation_attention(w.s, &from, &to, layer, all, &why)) fail_msg("%s", why.text);
+            if (rf__session_translation_attention(w.s, &from, &to, layer, all, &why)) fail_msg("%s", why.text);
             const float *p = all;
             for (int b = 0; b < SOURCES; b++) {
                 const int32_t S = source_start[b + 1] - source_start[b], alone[] = {0, S};
                 const rf_batch source = {.N = S, .B = 1, .id = source_id + source_start[b], .start = alone},
                                target = {.N = T, .B = 1, .id = id + b * T, .start = start};
-                if (rf_session_translation_attention(w.s, &source, &target, layer < 0 ? 1 : layer, one, &why))
+                if (rf__session_translation_attention(w.s, &source, &target, layer < 0 ? 1 : layer, one, &why))
                     fail_msg("%s", why.text);
                 assert_memory_equal(one, p, (size_t)(T * S) * sizeof *p);
                 for (int t = 0; t < T; t++, p += S) {
@@ -218,7 +219,7 @@ static void shares_of_sources(void **state)
                 }
             }
         }
-        assert_int_equal(rf_session_translation_attention(w.s, &from, &to, 2, all, &why), RF_EARG);
+        assert_int_equal(rf__session_translation_attention(w.s, &from, &to, 2, all, &why), RF_EARG);
         t_failed(&why, RF_EARG, "layer: expected");
         close_work(&w);
     }

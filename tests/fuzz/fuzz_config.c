@@ -4,6 +4,7 @@
 
 #include "base/base.h"
 #include "roformer/checkpoint.h"
+#include "store/store.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -17,6 +18,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     rf_error why = {0};
     const rf_status s = rf_config_parse(ctx, (const char *)data, size, "input", &c, &why);
     if (s != why.code || (s && !*why.text)) abort();
-    if (!s && (rf_config_check(&c, "input", NULL) || rf_config_parameters(&c) <= 0)) abort();
+    if (!s && (rf__config_check(&c, "input", NULL) || rf_config_parameters(&c) <= 0)) abort();
     return 0;
 }

@@ -56,17 +56,17 @@ static void visit(const rf_weights *w, const uint8_t *data, size_t size)
     if (!index) abort();
     json_object_foreach(json_object_get(index, "weight_map"), name, file) {
         float value[3];
-        const rf_weight *t = rf_weights_find(w, name);
+        const rf_weight *t = rf__weights_find(w, name);
         const char *shard = !strcmp(name, "c") ? "two.safetensors"
                           : !strcmp(name, "a") && t && t->count == 1 ? "twice.safetensors" : "one.safetensors";
         if (!t || t->count > 3 || strcmp(shard, json_string_value(file))) abort();
-        if (rf_weights_read(w, t, value, 1, NULL)) abort();
+        if (rf__weights_read(w, t, value, 1, NULL)) abort();
         for (size_t i = 0; i < t->count; i++)
             if (value[i] < 1 || value[i] > 1) abort();
     }
     json_decref(index);
     for (size_t i = 0; i < rf_weights_count(w); i++)
-        if (rf_weights_find(w, rf_weights_at(w, i)->name) != rf_weights_at(w, i)) abort();
+        if (rf__weights_find(w, rf_weights_at(w, i)->name) != rf_weights_at(w, i)) abort();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -47,7 +47,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (rf__reader_from_memory(ctx, data + (size > 0), size - (size > 0), "input", &o, &r, NULL)) abort();
     const size_t max = o.max_document ? o.max_document : 1 << 20;
     const uint64_t hash = read_all(r, max, &first);
-    if (rf_reader_seek(r, (rf_reader_position){0, 0}, NULL)) abort();
+    if (rf__reader_seek(r, (rf_reader_position){0, 0}, NULL)) abort();
     if (read_all(r, max, &again) != hash || first != again) abort();
     rf_reader_close(r);
     return 0;

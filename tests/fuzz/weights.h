@@ -13,14 +13,14 @@ static inline void visit(const rf_weights *w, const uint8_t *data, size_t size)
         const rf_weight *t = rf_weights_at(w, i);
         const uint8_t *from = t->data;
         if (from < data || t->bytes > size || from > data + size - t->bytes) abort();
-        if (rf_weights_find(w, t->name) != t) abort();
+        if (rf__weights_find(w, t->name) != t) abort();
         if (t->count > RF_COUNT(values)) continue;
         rf_error why = {0};
-        const rf_status s = rf_weights_read(w, t, values, 1, &why);
+        const rf_status s = rf__weights_read(w, t, values, 1, &why);
         if (s != why.code || (s && s != RF_ENUMERIC && s != RF_EUNSUPPORTED)) abort();
-        rf_weights_forget(w, t);
+        rf__weights_forget(w, t);
     }
-    (void)rf_weights_metadata(w, "format");
+    (void)rf__weights_metadata(w, "format");
 }
 
 /* Opens the bytes as a file of weights: rejected with a message, or all tensors are read. */

@@ -3,6 +3,7 @@
  * A gated product has the bits of its three steps: the product with the gate and its activation, the product with the
  * other matrix, and one multiplication in f32 for each element.  The first two are tested against the formula in
  * test_gemm.c, test_gemm_bf16.c and test_gemm_i8.c.                                                                  */
+#include "kernel/gemm/products.h"
 #include "rungs.h"
 
 #include "roformer/kernel/gemm.h"
@@ -56,7 +57,7 @@ static void one(const rf_ctx *ctx, rf_type type, const problem *p, rf_gate_order
     rf_packed *packed = NULL;
     rf_error why = {0};
     float *y = t_floats(p->m * ldy);
-    if (rf_pack_gated(ctx, type, p->n, p->k, w, order, &packed, &why)) fail_msg("%s", why.text);
+    if (rf__pack_gated(ctx, type, p->n, p->k, w, order, &packed, &why)) fail_msg("%s", why.text);
     product(ctx, packed, p, x, bias, p->act, y, ldy);
     compare(ctx, type, p, "packed together", y, ldy, expected);
     rf_packed_free(packed);
@@ -64,8 +65,8 @@ static void one(const rf_ctx *ctx, rf_type type, const problem *p, rf_gate_order
 
     int8_t *q = (int8_t *)(void *)t_floats((2 * half + 3) / 4);
     float *scale = t_floats(2 * p->n);
-    if (rf_quantize_int8(ctx, 2 * p->n, p->k, w, q, scale, &why)) fail_msg("%s", why.text);
-    if (rf_pack_gated_int8(ctx, p->n, p->k, q, scale, order, &packed, &why)) fail_msg("%s", why.text);
+    if (rf__quantize_int8(ctx, 2 * p->n, p->k, w, q, scale, &why)) fail_msg("%s", why.text);
+    if (rf__pack_gated_int8(ctx, p->n, p->k, q, scale, order, &packed, &why)) fail_msg("%s", why.text);
     product(ctx, packed, p, x, bias, p->act, y, ldy);
     compare(ctx, type, p, "from int8", y, ldy, expected);
     rf_packed_free(packed);
@@ -108,7 +109,7 @@ static void a_row_alone(void **state)
         rf_packed *packed = NULL;
         float *y = t_floats(M * N), *last = t_floats(N);
         rf_error why = {0};
-        if (rf_pack_gated(ctx, types[t], N, K, w, RF_GATE_FIRST, &packed, &why)) fail_msg("%s", why.text);
+        if (rf__pack_gated(ctx, types[t], N, K, w, RF_GATE_FIRST, &packed, &why)) fail_msg("%s", why.text);
         product(ctx, packed, &all, x, NULL, RF_ACT_SILU, y, N);
         product(ctx, packed, &alone, x + (M - 1) * K, NULL, RF_ACT_SILU, last, N);
         same_bits(last, y + (M - 1) * N, N, "the last row alone");
@@ -127,14 +128,14 @@ static void refusals(void **state)
     float y[2];
     rf_packed *p = NULL;
     rf_error why = {0};
-    assert_int_equal(rf_pack_gated(ctx, RF_F32, 2, 2, w, (rf_gate_order)7, &p, &why), RF_EARG);
+    assert_int_equal(rf__pack_gated(ctx, RF_F32, 2, 2, w, (rf_gate_order)7, &p, &why), RF_EARG);
     assert_non_null(strstr(why.text, "order"));
-    assert_int_equal(rf_pack_gated(ctx, RF_F32, 2, 2, NULL, RF_GATE_FIRST, &p, &why), RF_EARG);
-    assert_int_equal(rf_pack_gated(ctx, RF_F32, -1, 2, w, RF_GATE_FIRST, &p, &why), RF_ERANGE);
-    assert_int_equal(rf_pack_gated_int8(ctx, 2, 2, q, NULL, RF_GATE_FIRST, &p, &why), RF_EARG);
-    assert_int_equal(rf_pack_gated_int8(ctx, 2, 2, q, scale, RF_GATE_FIRST, &p, &why), RF_ENUMERIC);
+    assert_int_equal(rf__pack_gated(ctx, RF_F32, 2, 2, NULL, RF_GATE_FIRST, &p, &why), RF_EARG);
+    assert_int_equal(rf__pack_gated(ctx, RF_F32, -1, 2, w, RF_GATE_FIRST, &p, &why), RF_ERANGE);
+    assert_int_equal(rf__pack_gated_int8(ctx, 2, 2, q, NULL, RF_GATE_FIRST, &p, &why), RF_EARG);
+    assert_int_equal(rf__pack_gated_int8(ctx, 2, 2, q, scale, RF_GATE_FIRST, &p, &why), RF_ENUMERIC);
     assert_null(p);
-    assert_int_equal(rf_pack_gated(ctx, RF_I8, 2, 2, w, RF_GATE_SECOND, &p, &why), RF_OK);
+    assert_int_equal(rf__pack_gated(ctx, RF_I8, 2, 2, w, RF_GATE_SECOND, &p, &why), RF_OK);
     assert_int_equal(rf_packed_product(ctx, p, 1, x, 2, NULL, RF_ACT_SILU, y, 2, &why), RF_ENUMERIC);
     rf_packed_free(p);
     rf_ctx_free(ctx);
@@ -147,7 +148,7 @@ static rf_status pack_and_multiply(const rf_ctx *ctx, const void *what, rf_error
 {
     const struct ways *a = what;
     rf_packed *p = NULL;
-    rf_status s = rf_pack_gated(ctx, a->type, N, K, a->w, RF_GATE_FIRST, &p, why);
+    rf_status s = rf__pack_gated(ctx, a->type, N, K, a->w, RF_GATE_FIRST, &p, why);
     if (!s) s = rf_packed_product(ctx, p, M, a->x, K, NULL, RF_ACT_SILU, a->y, N, why);
     rf_packed_free(p);
     return s;

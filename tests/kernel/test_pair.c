@@ -30,8 +30,10 @@ typedef struct packs { rf_packed *up, *down; } packs;
 static packs packs_of(const rf_ctx *ctx, const problem *p, rf_type type)
 {
     packs w = {NULL, NULL};
-    if (p->gated) assert_int_equal(rf_pack_gated(ctx, type, p->s.n, p->s.k, p->up, RF_GATE_SECOND, &w.up, NULL), RF_OK);
-    else assert_int_equal(rf_pack(ctx, type, p->s.n, p->s.k, p->up, &w.up, NULL), RF_OK);
+    if (p->gated)
+        assert_int_equal(rf__pack_gated(ctx, type, p->s.n, p->s.k, p->up, RF_GATE_SECOND, &w.up, NULL), RF_OK);
+    else
+        assert_int_equal(rf_pack(ctx, type, p->s.n, p->s.k, p->up, &w.up, NULL), RF_OK);
     assert_int_equal(rf_pack(ctx, type, p->s.last, p->s.n, p->down, &w.down, NULL), RF_OK);
     return w;
 }

@@ -122,13 +122,13 @@ static bool is_written(const rf_family *f, const rf_weights *back, const char *n
         snprintf(now, sizeof now, "%s%s", f->prefix, rf__family_bare(f, name));
         name = now;
     }
-    if (!rf_weights_find(back, name) && rf__family_bare(f, name) == name) {         /* a base model has no prefix     */
+    if (!rf__weights_find(back, name) && rf__family_bare(f, name) == name) {        /* a base model has no prefix     */
         snprintf(now, sizeof now, "%s%s", f->prefix, name);
-        if (rf_weights_find(back, now)) return true;
+        if (rf__weights_find(back, now)) return true;
     }
     const char *end = strstr(name, "LayerNorm.gamma") ? "weight" : strstr(name, "LayerNorm.beta") ? "bias" : NULL;
     snprintf(hub, sizeof hub, "%.*s%s", end ? (int)(strrchr(name, '.') + 1 - name) : 159, name, end ? end : "");
-    return rf_weights_find(back, hub) || strstr(name, "embed_positions") || strstr(name, "inv_freq") ||
+    return rf__weights_find(back, hub) || strstr(name, "embed_positions") || strstr(name, "inv_freq") ||
            strstr(name, "position_ids");
 }
 
@@ -165,7 +165,7 @@ static void folders_come_back(void **state)
             assert_memory_equal(mine->data, theirs->data, mine->bytes);
         }
         if (strstr(all.folder[i], "old_names")) {
-            assert_null(rf_weights_find(back, "bert.embeddings.LayerNorm.gamma"));
+            assert_null(rf__weights_find(back, "bert.embeddings.LayerNorm.gamma"));
         } else {
             for (size_t j = 0; j < rf_weights_count(w); j++)
                 if (!is_written(p.family, back, rf_weights_at(w, j)->name))

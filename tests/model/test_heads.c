@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include "model/encoder.h"
+#include "model/model.h"
+#include "store/task.h"
 
 static const struct { const char *name; rf_head head;
 } models[] = {
@@ -75,7 +77,7 @@ static double distance(const rf_ctx *ctx, const char *folder, rf_type type, rf_h
         fail_msg("%s: %s", folder, why.text);
     assert_int_equal(rf_model_task(m), head);
     assert_false(rf_model_has_head(m));
-    assert_string_equal(rf_model_ignored(m), "");
+    assert_string_equal(rf__model_ignored(m), "");
     if (rf_session_logits(s, &g->batch, &z, &rows, &why)) fail_msg("%s: %s", folder, why.text);
     assert_int_equal(rows, g->rows);
     for (int64_t i = 0; i < g->rows * g->K; i++)
@@ -145,7 +147,7 @@ static void survive_our_own_folder(void **state)
         bool has;
         snprintf(folder, sizeof folder, "tests/golden/heads/%s", models[i].name);
         const golden g = read_golden(folder);
-        if (rf_config_read(ctx, folder, &c, &why) || rf_labels_read(ctx, folder, &labels, &why))
+        if (rf_config_read(ctx, folder, &c, &why) || rf__labels_read(ctx, folder, &labels, &why))
             fail_msg("%s", why.text);
         assert_int_equal(rf__params_new_head(ctx, &c, models[i].head, &p, &why), RF_OK);
         float *slab = t_floats((int64_t)p.total);
@@ -162,7 +164,7 @@ static void survive_our_own_folder(void **state)
             fail_msg("%s", why.text);
         compare(ctx, ours, models[i].head, &g);
         rf_labels again;
-        assert_int_equal(rf_labels_read(ctx, ours, &again, &why), RF_OK);
+        assert_int_equal(rf__labels_read(ctx, ours, &again, &why), RF_OK);
         assert_int_equal(again.n, labels.n);
         for (int64_t k = 0; k < again.n; k++) assert_string_equal(again.name[k], labels.name[k]);
 
@@ -175,8 +177,8 @@ static void survive_our_own_folder(void **state)
         for (int64_t k = 0; k < g.rows * g.K; k++) assert_true(fabs((double)z->f32[k] - g.logit[k]) <= 1e-4);
         rf__graph_free(graph);
         rf__encoder_free(e);
-        rf_labels_free(&labels);
-        rf_labels_free(&again);
+        rf__labels_free(&labels);
+        rf__labels_free(&again);
         rf__params_free(&p);
         rf_ctx_free(ctx);
         t_free_all();
@@ -268,14 +270,14 @@ static void labels_have_names(void **state)
     static const char *const expected[] = {"no", "perhaps", "yes"};
     rf_ctx *ctx = t_ctx(1, NULL);
     rf_labels l;
-    assert_int_equal(rf_labels_read(ctx, "tests/golden/heads/sequence", &l, NULL), RF_OK);
+    assert_int_equal(rf__labels_read(ctx, "tests/golden/heads/sequence", &l, NULL), RF_OK);
     assert_int_equal(l.n, 3);
     for (int i = 0; i < 3; i++) assert_string_equal(l.name[i], expected[i]);
-    rf_labels_free(&l);
-    assert_int_equal(rf_labels_read(ctx, "tests/golden/heads/two_labels", &l, NULL), RF_OK);
+    rf__labels_free(&l);
+    assert_int_equal(rf__labels_read(ctx, "tests/golden/heads/two_labels", &l, NULL), RF_OK);
     assert_int_equal(l.n, 2);
     assert_string_equal(l.name[1], "LABEL_1");
-    rf_labels_free(&l);
+    rf__labels_free(&l);
     rf_ctx_free(ctx);
 }
 

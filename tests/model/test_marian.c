@@ -56,7 +56,7 @@ static double differs(const char *folder, const char *isa, rf_type type)
     const float *z;
     double worst = 0;
     if (rf_model_open_as(ctx, folder, type, &m, &why) || rf_session_open(m, &s, &why)) fail_msg("%s", why.text);
-    assert_string_equal(rf_model_ignored(m), "");
+    assert_string_equal(rf__model_ignored(m), "");
     const int64_t V = rf_model_config(m)->vocab_size;
     const float *expected = read_golden(folder, V, &p);
     const rf_batch source = side_of(&p, 0), target = side_of(&p, 1);

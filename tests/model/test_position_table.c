@@ -24,7 +24,7 @@ static bool listed(rf_ctx *ctx, const char *name, void (*change)(rf_config *))
     snprintf(path, sizeof path, "tests/golden/models/%s", name);
     if (change) change(&c);
     if (rf_weights_open(ctx, path, &w, &why) || rf_weights_fit(ctx, w, &c, &fit, &why)) fail_msg("%s", why.text);
-    assert_non_null(rf_weights_find(w, table));
+    assert_non_null(rf__weights_find(w, table));
     const bool is = *fit.ignored;
     if (is) assert_string_equal(fit.ignored, table);
     rf_fit_free(&fit);
@@ -110,14 +110,14 @@ static void stored_numbers_are_used_and_written(void **state)
         if (rf__params_load(&p, w, slab, NULL, NULL, &why) || rf__params_save(&p, slab, RF_BF16, path, &why) ||
             rf_weights_open(ctx, path, &back, &why))
             fail_msg("%s", why.text);
-        const rf_weight *t = rf_weights_find(w, table);
+        const rf_weight *t = rf__weights_find(w, table);
         const float *used = p.config.position_table;
         float *stored = t_floats((int64_t)t->count);
-        if (rf_weights_read(w, t, stored, 1, &why)) fail_msg("%s", why.text);
+        if (rf__weights_read(w, t, stored, 1, &why)) fail_msg("%s", why.text);
         assert_int_equal(p.config.position_table_size, i ? (int64_t)t->count : 0);
         assert_int_equal(used != NULL, i > 0);
         if (used) assert_memory_equal(used, stored, t->count * sizeof *stored);
-        assert_int_equal(rf_weights_find(back, table) != NULL, i > 0);
+        assert_int_equal(rf__weights_find(back, table) != NULL, i > 0);
         if (rf__position_tables(&p, back, &why)) fail_msg("%s", why.text);
         assert_ptr_equal(p.config.position_table, used);
         rf__params_free(&p);
@@ -176,7 +176,7 @@ static float first_of_marian(rf_ctx *ctx, float off)
     x[5 * D + 3] += off;
     const rf_weight_out out = {.name = "model.encoder.embed_positions.weight", .rank = 2, .dim = {ROWS, D}, .data = x};
     snprintf(path, sizeof path, "%s/x.safetensors", t_folder());
-    if (rf_weights_write(ctx, path, &out, 1, NULL, &why) || rf_weights_open(ctx, path, &w, &why) ||
+    if (rf__weights_write(ctx, path, &out, 1, NULL, &why) || rf_weights_open(ctx, path, &w, &why) ||
         rf__position_tables(&p, w, &why))
         fail_msg("%s", why.text);
     const rf_config *source = &p.stack[0].config;

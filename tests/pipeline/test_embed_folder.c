@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <math.h>
 
+#include "graph/tensor.h"
 #include "small_pipeline.h"
 #include "roformer/index.h"
 
@@ -191,8 +192,8 @@ static void several_poolings_and_no_prompt(void **state)
                                        RF_POOL_SQRT, RF_POOL_CLS,      RF_POOL_MEAN};
     rf_pooling all = parts[0];
     for (size_t i = 1; i < RF_COUNT(parts); i++) all = rf_pooling_join(all, parts[i]);
-    assert_int_equal(rf_pooling_count(all), RF_COUNT(parts));
-    assert_int_equal(rf_pooling_part(all, 1), RF_POOL_WEIGHTED);
+    assert_int_equal(rf__pooling_count(all), RF_COUNT(parts));
+    assert_int_equal(rf__pooling_part(all, 1), RF_POOL_WEIGHTED);
     assert_int_equal(rf_pooling_join(all, rf_pooling_join(RF_POOL_CLS, RF_POOL_CLS)), RF_POOL_AUTO);
     rf_embed_defaults(&o);
     for (size_t i = 0; i < RF_COUNT(parts); i++) {

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "roformer/engine.h"
 #include "small_pipeline.h"
+#include "task/answerer.h"
 
 /* A model that was fine-tuned for one step. */
 static char *tune(rf_ctx *ctx, const char *task, const char *examples)
@@ -54,7 +55,8 @@ static void labels_are_those_of_the_answerer(void **state)
         assert_int_equal(K, 3);
         for (int t = 0; t < N - 4; t++) {
             const char *pair = i % 2 ? list[t] : NULL;
-            if (rf_answerer_classify(a, list[i + t], strlen(list[i + t]), pair, pair ? strlen(pair) : 0, &expect, &why))
+            if (rf__answerer_classify(a, list[i + t], strlen(list[i + t]), pair, pair ? strlen(pair) : 0, &expect,
+                                     &why))
                 fail_msg("%s", why.text);
             assert_memory_equal(score + 3 * t, expect, 3 * sizeof *expect);
         }
@@ -64,7 +66,7 @@ static void labels_are_those_of_the_answerer(void **state)
     rf_engine_job_defaults(&o);
     o.raw = 1;                                                            /* of whose softmax those are the values */
     if (rf_engine_classify(e, list, NULL, NULL, NULL, 1, &o, &job[0], &why) || rf_engine_wait(job[0], -1, &why) ||
-        rf_answerer_classify(a, list[0], strlen(list[0]), NULL, 0, &probability, &why))
+        rf__answerer_classify(a, list[0], strlen(list[0]), NULL, 0, &probability, &why))
         fail_msg("%s", why.text);
     const float *z = rf_engine_result(job[0], NULL, NULL);
     for (int k = 1; k < 3; k++)

@@ -4,6 +4,7 @@
 #include "graph/tensor.h"
 #include "random_weights.h"
 #include "roformer/roformer.h"
+#include "store/task.h"
 
 static rf_status ctx_door(const rf_ctx *ctx, const void *o, rf_error *why)
 {
@@ -195,12 +196,12 @@ static void nothing_is_read_behind_null(void **state)
         rf_config_read(c, folder, (rf_config *)NULL, NULL),
         rf_config_parse(c, NULL, 0, "x", &config, NULL),
         rf_config_write(c, folder, NULL, NULL),
-        rf_config_check(NULL, "x", NULL),
+        rf__config_check(NULL, "x", NULL),
         rf_weights_open(c, NULL, &w, NULL),
         rf_weights_open(c, folder, NULL, NULL),
-        rf_weights_read(NULL, NULL, NULL, 1, NULL),
-        rf_weights_write(c, NULL, NULL, 0, NULL, NULL),
-        rf_weights_write(c, "x", NULL, 1, NULL, NULL),
+        rf__weights_read(NULL, NULL, NULL, 1, NULL),
+        rf__weights_write(c, NULL, NULL, 0, NULL, NULL),
+        rf__weights_write(c, "x", NULL, 1, NULL, NULL),
         rf_tokenizer_open(c, NULL, &tokenizer, NULL),
         rf_tokenizer_open(c, folder, NULL, NULL),
         rf_tokenizer_new(c, NULL, 0, "x", NULL, &tokenizer, NULL),
@@ -216,7 +217,7 @@ static void nothing_is_read_behind_null(void **state)
         rf_rope_rotate(c, NULL, NULL, NULL, NULL, 1, 1, 2, 1, NULL),
         rf__graph_new(NULL, &g, NULL),
         rf__graph_new(c, NULL, NULL),
-        rf_labels_read(c, NULL, &labels, NULL),
+        rf__labels_read(c, NULL, &labels, NULL),
         rf_answerer_open(c, NULL, &a, NULL),
         rf_pretrain(c, NULL, NULL, NULL, NULL),
         rf_pretrain(NULL, &o, NULL, NULL, NULL),

@@ -9,6 +9,7 @@
 #include "roformer/index.h"
 #include "roformer/inspect/memory_folder.h"
 #include "small_pipeline.h"
+#include "text/tokenizer.h"
 
 enum { FILES = 64, FOLDERS = 400, PATH = 1024 };
 
@@ -99,7 +100,7 @@ static void ask(const rf_ctx *ctx, const char *path, said *s)
     *s = (said){.pooling = RF_POOL_AUTO};
     ask_model(ctx, path, s);
     s->tokenizer = rf_tokenizer_open(ctx, path, &t, NULL);
-    if (!s->tokenizer) s->words = rf_tokenizer_fingerprint(t, 1);
+    if (!s->tokenizer) s->words = rf__tokenizer_fingerprint(t, 1);
     rf_tokenizer_free(t);
     s->pipeline = rf_pipeline_open(ctx, path, RF_F32, &p, NULL);
     if (s->pipeline) return;
@@ -211,7 +212,7 @@ static void every_kind_of_tokenizer(void **state)
             const rf_status status = rf_tokenizer_open(ctx, folder, &disk, NULL);
             assert_int_equal(rf_tokenizer_open(ctx, rf_memory_folder_path(in_memory), &memory, NULL), status);
             assert_true(!rf_tokenizer_found(ctx, folder) == !rf_tokenizer_found(ctx, rf_memory_folder_path(in_memory)));
-            if (!status) assert_true(rf_tokenizer_fingerprint(disk, 1) == rf_tokenizer_fingerprint(memory, 1));
+            if (!status) assert_true(rf__tokenizer_fingerprint(disk, 1) == rf__tokenizer_fingerprint(memory, 1));
             opened += !status;
             rf_tokenizer_free(disk);
             rf_tokenizer_free(memory);

@@ -2,6 +2,7 @@
  * alone; rejected input, reports, and failing allocations. */
 #define _GNU_SOURCE
 #include "pipeline_setup.h"
+#include "task/answerer.h"
 
 /* `n` texts of 0 to 60 words. */
 static char **texts(int64_t n)
@@ -248,13 +249,13 @@ static void labels_come_with_the_likeliest_first(void **state)
     if (rf_finetune(s.ctx, &o, NULL, NULL, NULL, &s.why) || rf_pipeline_open(s.ctx, out, RF_F32, &p, &s.why) ||
         rf_classify(p, "the cat", RF_STRING, "the dog", RF_STRING, &label, &n, &s.why) ||
         rf_answerer_open(s.ctx, out, &a, &s.why) ||
-        rf_answerer_classify(a, "the cat", 7, "the dog", 7, &score, &s.why))
+        rf__answerer_classify(a, "the cat", 7, "the dog", 7, &score, &s.why))
         fail_msg("%s", s.why.text);
     assert_int_equal(n, 3);
     for (int i = 0; i < 3; i++) {
         assert_true(!i || label[i - 1].score >= label[i].score);
         const int k = *label[i].label - 'a';
-        assert_string_equal(label[i].label, rf_answerer_labels(a)->name[k]);
+        assert_string_equal(label[i].label, rf__answerer_labels(a)->name[k]);
         t_near(label[i].score, (double)score[k], 0);
     }
     const char *text[] = {"the cat"};

@@ -3,6 +3,7 @@
 #include "kernel/acts.h"
 #include "one_context.h"
 #include "roformer/model.h"
+#include "store/store.h"
 
 static rf_config parsed(const char *json)
 {
@@ -227,7 +228,7 @@ static void arrays_are_not_left(void **state)
         else memset((char *)&c + texts[i - RF_COUNT(lists)].at, 'x', texts[i - RF_COUNT(lists)].size);
         rf_model *m = NULL;
         rf_error why[3] = {{0}};
-        assert_int_equal(rf_config_check(&c, "config", &why[0]), RF_EARG);
+        assert_int_equal(rf__config_check(&c, "config", &why[0]), RF_EARG);
         assert_int_equal(rf_config_write(ctx, t_folder(), &c, &why[1]), RF_EARG);
         assert_int_equal(rf_model_random(ctx, &c, 1, &m, &why[2]), RF_EARG);
         for (int j = 0; j < 3; j++) t_failed(&why[j], RF_EARG, part);

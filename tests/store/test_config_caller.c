@@ -84,7 +84,7 @@ static void an_older_header_has_less(void **state)
     rf_config whole, copy;
     assert_int_equal(rf_config_read(ctx, "tests/golden/bert/masked/config.json", &whole, NULL), RF_OK);
     assert_memory_equal(theirs + sizeof older, (unsigned char *)&whole + sizeof older, older - sizeof older);
-    assert_int_equal(rf_config_check(c, "config", NULL), RF_OK);
+    assert_int_equal(rf__config_check(c, "config", NULL), RF_OK);
     assert_int_equal(rf_config_parameters(c), rf_config_parameters(&whole));
     rf_config_copy(&copy, c);
     assert_int_equal(copy.size, sizeof copy);
@@ -103,7 +103,7 @@ static void one_that_was_not_filled_in_is_refused(void **state)
         rf_error why[3] = {{0}};
         rf_config_defaults(&c);
         c.size = sizes[i];
-        assert_int_equal(rf_config_check(&c, "config", &why[0]), RF_EARG);
+        assert_int_equal(rf__config_check(&c, "config", &why[0]), RF_EARG);
         assert_int_equal(rf_config_write(ctx, t_folder(), &c, &why[1]), RF_EARG);
         assert_int_equal(rf_model_random(ctx, &c, 1, &m, &why[2]), RF_EARG);
         assert_int_equal(rf_config_parameters(&c), 0);
@@ -113,7 +113,7 @@ static void one_that_was_not_filled_in_is_refused(void **state)
     rf_error why = {0};
     rf_config_defaults(&c);
     c.rope_thetas = 3;
-    assert_int_equal(rf_config_check(&c, "config", &why), RF_EARG);
+    assert_int_equal(rf__config_check(&c, "config", &why), RF_EARG);
     t_failed(&why, RF_EARG, "config: rope_theta_per_layer: expected 3 numbers, got NULL");
     rf_ctx_free(ctx);
 }

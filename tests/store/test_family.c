@@ -1,4 +1,5 @@
 /* test_family.c — mirrors src/store/family.c: the family of a config.json, and the keys that are written. */
+#include "store/store.h"
 #include "t.h"
 
 #include "roformer/checkpoint.h"
@@ -76,24 +77,24 @@ static void silence_is_a_roformer(void **state)
     other = c;
     assert_true(rf_config_parameters(&other) > 0);
     other.is_encoder_decoder = 1;
-    assert_int_equal(rf_config_check(&other, "c", NULL), RF_EUNSUPPORTED);
+    assert_int_equal(rf__config_check(&other, "c", NULL), RF_EUNSUPPORTED);
     assert_int_equal(rf_config_parameters(&other), 0);
     other = c, other.attention_type = (rf_attention_type)9;
-    assert_int_equal(rf_config_check(&other, "c", NULL), RF_EDATA);
+    assert_int_equal(rf__config_check(&other, "c", NULL), RF_EDATA);
     other = c, other.local_attention = 64;
-    assert_int_equal(rf_config_check(&other, "c", &alien), RF_EUNSUPPORTED);
+    assert_int_equal(rf__config_check(&other, "c", &alien), RF_EUNSUPPORTED);
     t_failed(&alien, RF_EUNSUPPORTED, "c: local_attention: expected 0 for a RoFormer, got another number");
     other = c, other.token_dropout = 1;
-    assert_int_equal(rf_config_check(&other, "c", NULL), RF_EUNSUPPORTED);
+    assert_int_equal(rf__config_check(&other, "c", NULL), RF_EUNSUPPORTED);
     other = c, other.num_labels = -1;
-    assert_int_equal(rf_config_check(&other, "c", NULL), RF_EDATA);
+    assert_int_equal(rf__config_check(&other, "c", NULL), RF_EDATA);
     other = c, other.num_attention_heads = 0;
     assert_int_equal(rf_config_parameters(&other), 0);
     snprintf(c.family, sizeof c.family, "gpt");
-    assert_int_equal(rf_config_check(&c, "c", NULL), RF_EARG);
+    assert_int_equal(rf__config_check(&c, "c", NULL), RF_EARG);
     memset(c.family, 'x', sizeof c.family);
     rf_error again = {0};
-    assert_int_equal(rf_config_check(&c, "c", &again), RF_EARG);
+    assert_int_equal(rf__config_check(&c, "c", &again), RF_EARG);
     t_failed(&again, RF_EARG, "family: expected a text of less than 32 bytes, got one without an end");
 }
 

@@ -45,7 +45,7 @@ static void answers_are_the_same(void **state)
             if (rf_model_open(ctx, path, &m[k], &why) || rf_session_open(m[k], &s[k], &why) ||
                 rf_session_mlm_logits(s[k], &batch, row, 6, &logits[k], &why))
                 fail_msg("%s: %s", path, why.text);
-            assert_string_equal(rf_model_ignored(m[k]), "");
+            assert_string_equal(rf__model_ignored(m[k]), "");
         }
         assert_memory_equal(logits[0], logits[1], (size_t)(6 * rf_model_config(m[0])->vocab_size) * sizeof **logits);
         for (int k = 0; k < 2; k++) rf_session_close(s[k]), rf_model_close(m[k]);
@@ -63,11 +63,11 @@ static void groups_may_be_wide(void **state)
         float x[6];
         rf_error why = {0};
         snprintf(name, sizeof name, "a.b.%d.weight", i);
-        const rf_weight *t = rf_weights_find(w, name);
+        const rf_weight *t = rf__weights_find(w, name);
         if (!t) fail_msg("no %s", name);
         assert_int_equal(t->dim[0], 3);
         assert_int_equal(t->dim[1], 2);
-        if (rf_weights_read(w, t, x, 1, &why)) fail_msg("%s", why.text);
+        if (rf__weights_read(w, t, x, 1, &why)) fail_msg("%s", why.text);
         for (int r = 0; r < 3; r++)
             for (int c = 0; c < 2; c++) t_near((double)x[r * 2 + c], i + (c * 3 + r) / 8.0, 0.02);     /* f16 to 64 */
     }
@@ -98,11 +98,11 @@ static void other_files_are_refused(void **state)
     static const char *const types[] = {"big", "double", "whole", "text"};
     rf_weights *w = opened("tests/golden/hdf5/refused/types.h5");
     for (size_t i = 0; i < RF_COUNT(types); i++) {
-        const rf_weight *t = rf_weights_find(w, types[i]);
+        const rf_weight *t = rf__weights_find(w, types[i]);
         float x[3];
         rf_error why = {0};
         if (!t) fail_msg("no %s", types[i]);
-        assert_int_equal(rf_weights_read(w, t, x, 1, &why), RF_EUNSUPPORTED);
+        assert_int_equal(rf__weights_read(w, t, x, 1, &why), RF_EUNSUPPORTED);
         t_failed(&why, RF_EUNSUPPORTED, types[i][0] == 'w' ? "int64 weights" : "expected F32, BF16 or F16, got");
     }
     rf_weights_close(w);

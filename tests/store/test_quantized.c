@@ -1,6 +1,7 @@
 /* test_quantized.c — mirrors src/store/quantized.c: weights in int8 with their scales; supported schemes, and others,
  * which are rejected by name; products of such weights compared with compressed-tensors. */
 #define _GNU_SOURCE
+#include "kernel/gemm/products.h"
 #include "one_context.h"
 #include "roformer/kernel/gemm.h"
 #include "store/store.h"
@@ -103,7 +104,7 @@ static rf_weights *file_of(const rf_weight_out *more, size_t n)
     rf_error why = {0};
     memcpy(out + 1, more, n * sizeof *more);
     snprintf(path, sizeof path, "%s/w.safetensors", t_folder());
-    if (rf_weights_write(ctx, path, out, n + 1, NULL, &why) || rf_weights_open(ctx, path, &w, &why))
+    if (rf__weights_write(ctx, path, out, n + 1, NULL, &why) || rf_weights_open(ctx, path, &w, &why))
         fail_msg("%s", why.text);
     return w;
 }
@@ -120,18 +121,18 @@ static void numbers_times_scales(void **state)
             {.name = "a.weight_zero_point", .type = RF_I8, .rank = 1, .dim = {1}, .data = half_of},
         };
         rf_weights *w = file_of(more, 2);
-        const rf_weight *t = rf_weights_find(w, "a.weight");
+        const rf_weight *t = rf__weights_find(w, "a.weight");
         float x[6];
         int8_t q[6];
         rf_error why = {0};
         assert_int_equal(rf__quantized_check(ctx, w, t, true, &why), RF_OK);
-        if (rf_weights_read(w, t, x, 1, &why)) fail_msg("%s", why.text);
+        if (rf__weights_read(w, t, x, 1, &why)) fail_msg("%s", why.text);
         rf__weights_codes(t, q);
         for (int k = 0; k < 6; k++) {
             assert_int_equal(q[k], (int)codes[k]);
             assert_true(x[k] - codes[k] * scale[k / 3] == 0);
         }
-        assert_ptr_equal(rf__quantized_owner(w, rf_weights_find(w, "a.weight_zero_point")), t);
+        assert_ptr_equal(rf__quantized_owner(w, rf__weights_find(w, "a.weight_zero_point")), t);
         assert_null(rf__quantized_owner(w, t));
         rf_weights_close(w);
     }
@@ -158,16 +159,16 @@ static void scales_that_cannot_be(void **state)
     for (size_t i = 0; i < RF_COUNT(bad); i++) {
         rf_error why = {0};
         rf_weights *w = file_of(&bad[i].scale, 1);
-        assert_int_equal(rf__quantized_check(ctx, w, rf_weights_find(w, "a.weight"), true, &why), bad[i].code);
+        assert_int_equal(rf__quantized_check(ctx, w, rf__weights_find(w, "a.weight"), true, &why), bad[i].code);
         t_failed(&why, bad[i].code, bad[i].part);
         rf_weights_close(w);
     }
     rf_error why = {0};
     rf_weights *w = file_of(&none, 1);
-    rf__quantized_check(ctx, w, rf_weights_find(w, "a.weight"), true, &why);
+    rf__quantized_check(ctx, w, rf__weights_find(w, "a.weight"), true, &why);
     t_failed(&why, RF_EDATA, "tensor \"a.weight\" is in int8: expected \"a.weight_scale\" with the scales of");
     why = (rf_error){0};
-    rf__quantized_check(ctx, w, rf_weights_find(w, "a.weight"), false, &why);
+    rf__quantized_check(ctx, w, rf__weights_find(w, "a.weight"), false, &why);
     t_failed(&why, RF_EUNSUPPORTED, "expected quantization_config in config.json");
     rf_weights_close(w);
     const rf_weight_out more[] = {
@@ -176,7 +177,7 @@ static void scales_that_cannot_be(void **state)
     };
     w = file_of(more, 2);
     why = (rf_error){0};
-    rf__quantized_check(ctx, w, rf_weights_find(w, "a.weight"), true, &why);
+    rf__quantized_check(ctx, w, rf__weights_find(w, "a.weight"), true, &why);
     t_failed(&why, RF_EUNSUPPORTED, "a.weight_zero_point: expected zeros, got others");
     rf_weights_close(w);
 }
@@ -191,7 +192,7 @@ static void numbers_that_are_not_whole(void **state)
         const rf_weight_out out = {.name = "a", .type = RF_I8, .rank = 1, .dim = {1}, .data = &bad[i]};
         rf_error why = {0};
         snprintf(path, sizeof path, "%s/w.safetensors", t_folder());
-        rf_weights_write(ctx, path, &out, 1, NULL, &why);
+        rf__weights_write(ctx, path, &out, 1, NULL, &why);
         t_failed(&why, RF_ENUMERIC, isfinite(bad[i]) ? "too large for I8" : "not finite");
     }
 }
@@ -210,9 +211,9 @@ static float *tensor(const rf_weights *w, const char *name, const char *ending, 
 {
     char whole[160];
     snprintf(whole, sizeof whole, "%s.%s", name, ending);
-    const rf_weight *t = rf_weights_find(w, whole);
+    const rf_weight *t = rf__weights_find(w, whole);
     float *x = t_floats((int64_t)t->count);
-    if (rf_weights_read(w, t, x, 1, why)) fail_msg("%s", why->text);
+    if (rf__weights_read(w, t, x, 1, why)) fail_msg("%s", why->text);
     return x;
 }
 
@@ -235,7 +236,7 @@ static void products_as_compressed_tensors_computes_them(void **state)
         snprintf(weight, sizeof weight, "%s.weight", name);
         float *y = t_floats(m * n);
         rf_packed *p;
-        if (rf_pack_int8(ctx, n, k, rf_weights_find(w, weight)->data, scale, &p, &why) ||
+        if (rf__pack_int8(ctx, n, k, rf__weights_find(w, weight)->data, scale, &p, &why) ||
             rf_packed_product(ctx, p, m, x, k, bias, RF_ACT_NONE, y, n, &why))
             fail_msg("%s", why.text);
         double off = 0, all = 0;

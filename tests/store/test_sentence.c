@@ -7,6 +7,7 @@
 
 #include "roformer/checkpoint.h"
 #include "roformer/inspect/files.h"
+#include "store/store.h"
 #include "t.h"
 
 static void read_golden(rf_ctx *ctx, const char *name, rf_status status, rf_sentence *s, const char *part)
@@ -73,10 +74,10 @@ static void what_is_written_is_read(void **state)
         const rf_config c = config_of(poolings[i % 4], i / 4);
         rf_sentence s;
         rf_error why = {0};
-        if (rf_sentence_write(ctx, folder, &c, &why)) fail_msg("%s", why.text);
+        if (rf__sentence_write(ctx, folder, &c, &why)) fail_msg("%s", why.text);
         if (i % 2) {                                                     /* and what is copied, too */
             const char *copy = t_folder();
-            if (rf_sentence_copy(ctx, folder, copy, &why)) fail_msg("%s", why.text);
+            if (rf__sentence_copy(ctx, folder, copy, &why)) fail_msg("%s", why.text);
             folder = copy;
         }
         if (rf_sentence_read(ctx, folder, &s, &why)) fail_msg("%s", why.text);
@@ -84,7 +85,7 @@ static void what_is_written_is_read(void **state)
         assert_int_equal(s.normalize, i / 4);
         assert_int_equal(s.max_length, 77);
         assert_int_equal(s.prompts, 0);
-        for (const char *const *file = rf_sentence_files(&c); *file; file++) {
+        for (const char *const *file = rf__sentence_files(&c); *file; file++) {
             char path[4096];
             struct stat is;
             snprintf(path, sizeof path, "%s/%s", folder, *file);

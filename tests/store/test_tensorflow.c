@@ -187,7 +187,7 @@ static void damaged_values_are_named(void **state)
         const rf_weight *t = rf_weights_at(w, i);
         float *x = t_floats((int64_t)t->count);
         rf_error why = {0};
-        if (!rf_weights_read(w, t, x, 1, &why)) continue;
+        if (!rf__weights_read(w, t, x, 1, &why)) continue;
         t_failed(&why, RF_EDATA, "expected checksum");
         damaged++;
     }

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "model/model.h"
 #include "roformer/model.h"
 #include "store/store.h"
 #include "one_context.h"
@@ -22,11 +23,11 @@ static rf_weights *opened(const char *folder)
 static const rf_weight *find(const rf_weights *w, const char *name)
 {
     char old[160];
-    const rf_weight *t = rf_weights_find(w, name);
+    const rf_weight *t = rf__weights_find(w, name);
     const char *norm = strstr(name, "LayerNorm.");
     if (t || !norm) return t;
     snprintf(old, sizeof old, "%.*s%s", (int)(norm - name) + 10, name, strstr(norm, "bias") ? "beta" : "gamma");
-    return rf_weights_find(w, old);
+    return rf__weights_find(w, old);
 }
 
 static const struct {
@@ -62,7 +63,8 @@ static void same_bits(void **state)
             for (int d = 0; d < e->rank; d++) assert_int_equal(t->dim[d], e->dim[d]);
             float *x = t_floats((int64_t)e->count), *y = t_floats((int64_t)e->count);
             rf_error why = {0};
-            if (rf_weights_read(w, t, x, 1, &why) || rf_weights_read(expected, e, y, 1, &why)) fail_msg("%s", why.text);
+            if (rf__weights_read(w, t, x, 1, &why) || rf__weights_read(expected, e, y, 1, &why))
+                fail_msg("%s", why.text);
             assert_memory_equal(x, y, e->count * sizeof *x);
             if (!t->stride) assert_memory_equal(t->data, e->data, e->bytes);
             strided += t->stride != NULL;
@@ -92,7 +94,7 @@ static void same_model(void **state)
         if (rf_model_open(ctx, folder[i], &m, &why) || rf_session_open(m, &s, &why) ||
             rf_session_mlm_logits(s, &batch, row, 6, &v, &why))
             fail_msg("%s: %s", folder[i], why.text);
-        assert_string_equal(rf_model_ignored(m), i ? "roformer.pooler.dense.weight, roformer.pooler.dense.bias" : "");
+        assert_string_equal(rf__model_ignored(m), i ? "roformer.pooler.dense.weight, roformer.pooler.dense.bias" : "");
         const int64_t V = rf_model_config(m)->vocab_size;
         x[i] = t_floats(6 * V);
         memcpy(x[i], v, (size_t)(6 * V) * sizeof **x);

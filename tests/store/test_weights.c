@@ -136,12 +136,12 @@ static void lists_and_finds(void **state)
     assert_string_equal(rf_weights_at(w, 0)->name, "early");
     assert_string_equal(rf_weights_at(w, 1)->name, "late");
     assert_null(rf_weights_at(w, 3));
-    assert_null(rf_weights_find(w, "absent"));
-    assert_null(rf_weights_find(w, "__metadata__"));
-    assert_string_equal(rf_weights_metadata(w, "format"), "pt");
-    assert_null(rf_weights_metadata(w, "other"));
+    assert_null(rf__weights_find(w, "absent"));
+    assert_null(rf__weights_find(w, "__metadata__"));
+    assert_string_equal(rf__weights_metadata(w, "format"), "pt");
+    assert_null(rf__weights_metadata(w, "other"));
 
-    const rf_weight *t = rf_weights_find(w, "late");
+    const rf_weight *t = rf__weights_find(w, "late");
     assert_int_equal(t->rank, 2);
     assert_int_equal(t->dim[1], 2);
     assert_int_equal(t->count, 2);
@@ -153,10 +153,10 @@ static void lists_and_finds(void **state)
     };
     for (size_t i = 0; i < RF_COUNT(whole); i++) {
         rf_error why = {0};
-        assert_int_equal(rf_weights_read(w, rf_weights_find(w, whole[i].name), x, 1, &why), RF_EUNSUPPORTED);
+        assert_int_equal(rf__weights_read(w, rf__weights_find(w, whole[i].name), x, 1, &why), RF_EUNSUPPORTED);
         t_failed(&why, RF_EUNSUPPORTED, whole[i].part);
     }
-    rf_weights_forget(w, t);
+    rf__weights_forget(w, t);
     rf_weights_close(w);
 }
 
@@ -177,15 +177,15 @@ static void halves(void **state)
         }
         rf_weights *w = NULL;
         assert_int_equal(rf__weights_from_memory(ctx, f, size, "f", &w, NULL), RF_OK);
-        const rf_weight *t = rf_weights_find(w, "h");
-        assert_int_equal(rf_weights_read(w, t, x, 0, NULL), RF_OK);
+        const rf_weight *t = rf__weights_find(w, "h");
+        assert_int_equal(rf__weights_read(w, t, x, 0, NULL), RF_OK);
         for (size_t i = 0; i < n; i++) {
             const float expected = kind ? rf__from_f16((uint16_t)i) : rf__from_bf16((uint16_t)i);
             if (isnan(expected) ? !isnan(x[i]) : memcmp(&expected, &x[i], 4) != 0)
                 fail_msg("half %zu: %g, expected %g", i, (double)x[i], (double)expected);
         }
         rf_error why = {0};
-        rf_weights_read(w, t, x, 1, &why);
+        rf__weights_read(w, t, x, 1, &why);
         t_failed(&why, RF_ENUMERIC, kind ? "element 31744 of 65536: " : "element 32640 of 65536: ");
         rf_weights_close(w);
     }
@@ -212,7 +212,7 @@ static void crowds(void **state)
     for (int i = 0; i < 65536; i += 4369) {
         char name[16];
         snprintf(name, sizeof name, "t%d", i);
-        assert_string_equal(rf_weights_find(w, name)->name, name);
+        assert_string_equal(rf__weights_find(w, name)->name, name);
     }
     rf_weights_close(w);
     refused(crowd(65537), 65537, RF_EDATA, "expected at most 65536 tensors, got 65537");
@@ -257,9 +257,9 @@ static void index_says(const char *map, rf_status code, const char *part)
     }
     if (s) fail_msg("%s", why.text);
     assert_int_equal(rf_weights_count(w), 2);
-    assert_non_null(rf_weights_find(w, "a"));
-    assert_non_null(rf_weights_find(w, "b"));
-    rf_weights_forget(w, rf_weights_find(w, "b"));
+    assert_non_null(rf__weights_find(w, "a"));
+    assert_non_null(rf__weights_find(w, "b"));
+    rf__weights_forget(w, rf__weights_find(w, "b"));
     rf_weights_close(w);
 }
 
@@ -326,11 +326,11 @@ static void of_others(void **state)
         for (size_t t = 0; t < rf_weights_count(w); t++)
             if (!strstr(rf_weights_at(w, t)->name, "embed_positions")) total += rf_weights_at(w, t)->count;
         assert_int_equal(total, rf_config_parameters(&c));
-        const rf_weight *t = rf_weights_find(w, "roformer.embeddings.word_embeddings.weight");
+        const rf_weight *t = rf__weights_find(w, "roformer.embeddings.word_embeddings.weight");
         assert_int_equal(t->dim[0], c.vocab_size);
         assert_int_equal(t->dim[1], c.embedding_size);
         float *x = t_floats((int64_t)t->count);
-        if (rf_weights_read(w, t, x, 1, &why)) fail_msg("%s", why.text);
+        if (rf__weights_read(w, t, x, 1, &why)) fail_msg("%s", why.text);
         rf_weights_close(w);
     }
     t_free_all();

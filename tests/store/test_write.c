@@ -7,6 +7,7 @@
 
 #include "roformer/checkpoint.h"
 #include "one_context.h"
+#include "store/store.h"
 
 static const char *target(void)
 {
@@ -30,7 +31,7 @@ static void bytes(void **state)
     const float one[] = {1}, two[] = {2, -2};
     const rf_weight_out t[] = {{"b", RF_BF16, 1, {1}, one}, {"z", RF_F32, 2, {1, 2}, two}, {"a", RF_F16, 0, {0}, one}};
     const char *path = target();
-    assert_int_equal(rf_weights_write(ctx, path, t, 3, NULL, NULL), RF_OK);
+    assert_int_equal(rf__weights_write(ctx, path, t, 3, NULL, NULL), RF_OK);
     size_t size;
     char *f = slurp(path, &size);
     const char *expected = "{\"__metadata__\":{\"format\":\"pt\"},\"z\":{\"dtype\":\"F32\",\"shape\":[1,2],\"data_"
@@ -56,20 +57,20 @@ static void round_trip(void **state)
                                {"none", RF_F32, 2, {0, 7}, NULL}};
     const char *path = target();
     rf_error why = {0};
-    if (rf_weights_write(ctx, path, t, 4, metadata, &why)) fail_msg("%s", why.text);
+    if (rf__weights_write(ctx, path, t, 4, metadata, &why)) fail_msg("%s", why.text);
     rf_weights *w = NULL;
     if (rf_weights_open(ctx, path, &w, &why)) fail_msg("%s", why.text);
     assert_int_equal(rf_weights_count(w), 4);
-    assert_string_equal(rf_weights_metadata(w, "step"), "17");
-    assert_string_equal(rf_weights_metadata(w, "note"), "\xc3\xa9\"\n");
-    assert_string_equal(rf_weights_metadata(w, "format"), "pt");
-    assert_int_equal(rf_weights_read(w, rf_weights_find(w, "f32"), y, 1, NULL), RF_OK);
+    assert_string_equal(rf__weights_metadata(w, "step"), "17");
+    assert_string_equal(rf__weights_metadata(w, "note"), "\xc3\xa9\"\n");
+    assert_string_equal(rf__weights_metadata(w, "format"), "pt");
+    assert_int_equal(rf__weights_read(w, rf__weights_find(w, "f32"), y, 1, NULL), RF_OK);
     assert_memory_equal(x, y, N * sizeof *x);
-    assert_int_equal(rf_weights_read(w, rf_weights_find(w, "bf16"), y, 1, NULL), RF_OK);
+    assert_int_equal(rf__weights_read(w, rf__weights_find(w, "bf16"), y, 1, NULL), RF_OK);
     t_close(y, x, N, 0, 1.0 / 256);                               /* 8 bits of mantissa: half an ulp is 2^-9 ... 2^-8 */
-    assert_int_equal(rf_weights_read(w, rf_weights_find(w, "f16"), y, 1, NULL), RF_OK);
+    assert_int_equal(rf__weights_read(w, rf__weights_find(w, "f16"), y, 1, NULL), RF_OK);
     t_close(y, x, N, 1.0 / (1 << 24), 1.0 / 2048);                 /* 11 bits; below 2^-14 the spacing is 2^-24 */
-    assert_int_equal(rf_weights_find(w, "none")->count, 0);
+    assert_int_equal(rf__weights_find(w, "none")->count, 0);
     for (size_t i = 0; i < 3; i++)
         assert_int_equal((uintptr_t)rf_weights_at(w, i)->data % (rf_weights_at(w, i)->type == RF_F32 ? 4 : 2), 0);
     rf_weights_close(w);
@@ -78,7 +79,7 @@ static void round_trip(void **state)
     size_t n1, n2;
     char *first = slurp(path, &n1);
     const rf_weight_out transposed[] = {t[2], t[3], t[0], t[1]};
-    assert_int_equal(rf_weights_write(ctx, path, transposed, 4, metadata, NULL), RF_OK);
+    assert_int_equal(rf__weights_write(ctx, path, transposed, 4, metadata, NULL), RF_OK);
     char *second = slurp(path, &n2);
     assert_int_equal(n1, n2);
     assert_memory_equal(first, second, n1);
@@ -91,7 +92,7 @@ static void refused(const rf_weight_out *t, size_t n, rf_status code, const char
 {
     const char *path = target();
     rf_error why = {0};
-    assert_int_equal(rf_weights_write(ctx, path, t, n, NULL, &why), code);
+    assert_int_equal(rf__weights_write(ctx, path, t, n, NULL, &why), code);
     t_failed(&why, code, part);
     assert_int_not_equal(access(path, F_OK), 0);
 }
@@ -125,7 +126,7 @@ static void disk_full(void **state)
     snprintf(path, sizeof path, "%s/model.safetensors", folder);
     float *x = t_normal(50000);
     const rf_weight_out small = {"old", RF_F32, 1, {3}, x}, big = {"new", RF_BF16, 1, {50000}, x};
-    assert_int_equal(rf_weights_write(ctx, path, &small, 1, NULL, NULL), RF_OK);
+    assert_int_equal(rf__weights_write(ctx, path, &small, 1, NULL, NULL), RF_OK);
     size_t n1, n2;
     char *old = slurp(path, &n1);
 
@@ -136,7 +137,7 @@ static void disk_full(void **state)
     for (size_t i = 0; i < RF_COUNT(limits); i++) {
         rf_error why = {0};
         assert_int_equal(setrlimit(RLIMIT_FSIZE, &(struct rlimit){limits[i], before.rlim_max}), 0);
-        const rf_status s = rf_weights_write(ctx, path, &big, 1, NULL, &why);
+        const rf_status s = rf__weights_write(ctx, path, &big, 1, NULL, &why);
         assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
         assert_int_equal(s, RF_EIO);
         t_failed(&why, RF_EIO, "cannot write");
@@ -154,7 +155,7 @@ static void disk_full(void **state)
     closedir(d);
     assert_int_equal(entries, 3);                                  /* ".", "..", the old file */
     rf_error why = {0};
-    assert_int_equal(rf_weights_write(ctx, "/nowhere/a.safetensors", &small, 1, NULL, &why), RF_EIO);
+    assert_int_equal(rf__weights_write(ctx, "/nowhere/a.safetensors", &small, 1, NULL, &why), RF_EIO);
     t_failed(&why, RF_EIO, "cannot create");
     t_free_all();
 }
@@ -167,7 +168,7 @@ static void *write_often(void *arg)
 {
     writer *w = arg;
     const rf_weight_out t = {.name = "w", .type = RF_F32, .rank = 1, .dim = {64}, .data = w->value};
-    for (int i = 0; i < 40 && !w->why.code; i++) rf_weights_write(w->ctx, w->path, &t, 1, NULL, &w->why);
+    for (int i = 0; i < 40 && !w->why.code; i++) rf__weights_write(w->ctx, w->path, &t, 1, NULL, &w->why);
     return NULL;
 }
 
@@ -200,7 +201,7 @@ static rf_status write_one(const rf_ctx *c, void *path, rf_error *why)
     const float x[] = {1};
     const rf_weight_out t = {"a", RF_BF16, 1, {1}, x};
     unlink(path);
-    const rf_status status = rf_weights_write(c, path, &t, 1, NULL, why);
+    const rf_status status = rf__weights_write(c, path, &t, 1, NULL, why);
     assert_int_equal(access(path, F_OK) == 0, !status);
     return status;
 }

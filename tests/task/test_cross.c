@@ -6,6 +6,7 @@
 
 #include "gradient.h"
 #include "small_task.h"
+#include "task/answerer.h"
 #include "task/metrics.h"
 #include "task/task.h"
 
@@ -261,7 +262,7 @@ static void pairs_are_learned(void **state)
     assert_int_equal(tiny_crc(s.out, "model.safetensors"), tiny_crc(again, "model.safetensors"));
 
     if (rf_answerer_open(s.ctx, s.out, &a, &s.why)) fail_msg("%s", s.why.text);
-    assert_string_equal(rf_answerer_task(a), "cross");
+    assert_string_equal(rf__answerer_task(a), "cross");
     if (rf_answerer_evaluate(a, NULL, train, &on_file, &s.why)) fail_msg("%s", s.why.text);
     assert_int_equal(on_file.n, scores.n);
     for (int i = 0; i < scores.n; i++) t_near(on_file.metric[i].value, scores.metric[i].value, 1e-5);
@@ -273,7 +274,7 @@ static void pairs_are_learned(void **state)
     double one;
     const char *text = "the red house";
     const size_t size = strlen(text);
-    if (rf_answerer_classify(a, "the river", 9, text, size, &p, &s.why)) fail_msg("%s", s.why.text);
+    if (rf__answerer_classify(a, "the river", 9, text, size, &p, &s.why)) fail_msg("%s", s.why.text);
     if (rf_answerer_cross(a, "the river", 9, &text, &size, 1, -1, &one, &s.why)) fail_msg("%s", s.why.text);
     t_near((double)p[0], one, 1e-6);
     rf_answerer_close(a);

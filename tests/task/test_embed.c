@@ -6,6 +6,7 @@
 
 #include "gradient.h"
 #include "small_task.h"
+#include "task/answerer.h"
 #include "task/objective.h"
 
 enum { ROWS = 64, WIDTH = 16 };
@@ -402,7 +403,7 @@ static void a_run_learns_resumes_and_answers(void **state)
     rf_finetune_defaults(&none);
     none.matryoshka = "32,8";
     if (rf_answerer_open(s.ctx, s.out, &a, &s.why)) fail_msg("%s", s.why.text);
-    assert_string_equal(rf_answerer_task(a), "embed");
+    assert_string_equal(rf__answerer_task(a), "embed");
     if (rf_answerer_evaluate(a, &none, train, &on_file, &s.why)) fail_msg("%s", s.why.text);
     for (int i = 0; i < scores.n; i++) t_near(on_file.metric[i].value, scores.metric[i].value, 1e-5);
     rf_answerer_close(a);
@@ -487,7 +488,7 @@ static float *weights_of(const setup *s, const char *folder, size_t *n)
     for (size_t i = 0; i < rf_weights_count(w); i++) *n += rf_weights_at(w, i)->count;
     float *all = t_bytes(*n * sizeof *all), *to = all;
     for (size_t i = 0; i < rf_weights_count(w); to += rf_weights_at(w, i++)->count)
-        assert_int_equal(rf_weights_read(w, rf_weights_at(w, i), to, 1, &why), RF_OK);
+        assert_int_equal(rf__weights_read(w, rf_weights_at(w, i), to, 1, &why), RF_OK);
     rf_weights_close(w);
     return all;
 }

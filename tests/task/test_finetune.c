@@ -205,7 +205,7 @@ static void frozen_layers_stay(void **state)
     assert_int_equal(rf_weights_open(s.ctx, s.out, &b, NULL), RF_OK);
     int moved = 0;
     for (size_t i = 0; i < rf_weights_count(b); i++) {
-        const rf_weight *w = rf_weights_at(b, i), *v = rf_weights_find(a, w->name);
+        const rf_weight *w = rf_weights_at(b, i), *v = rf__weights_find(a, w->name);
         const bool frozen = strstr(w->name, "embeddings") || strstr(w->name, "layer.0.");
         if (!v) continue;
         const bool equal = !memcmp(v->data, w->data, w->bytes);

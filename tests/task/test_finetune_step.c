@@ -261,7 +261,7 @@ static void layers_learn_at_decayed_rates(void **state)
         assert_int_equal(rf_weights_open(ctx, started, &a, NULL), RF_OK);
         assert_int_equal(rf_weights_open(ctx, out, &b, NULL), RF_OK);
         for (size_t i = 0; i < rf_weights_count(b); i++) {
-            const rf_weight *w = rf_weights_at(b, i), *v = rf_weights_find(a, w->name);
+            const rf_weight *w = rf_weights_at(b, i), *v = rf__weights_find(a, w->name);
             const int l = layer_of(w->name);
             const double expected = rate * (l == 2 ? 1 : pow(d, 2 - l));
             double most = 0;

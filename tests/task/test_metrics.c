@@ -38,11 +38,11 @@ static void classes(double out[4], double ordered[2])
     }
     rf_metrics_by_class(label, predicted, n, (int32_t)k, score);
     out[0] = rf_accuracy(label, predicted, n);
-    out[1] = rf_f1_macro(score, (int32_t)k);
+    out[1] = rf__f1_macro(score, (int32_t)k);
     out[2] = k == 2 ? score[1].f1 : 0;
     out[3] = rf_matthews(score, (int32_t)k, n);
-    ordered[0] = rf_mean_absolute_error(label, predicted, n);
-    ordered[1] = rf_quadratic_kappa(label, predicted, n);
+    ordered[0] = rf__mean_absolute_error(label, predicted, n);
+    ordered[1] = rf__quadratic_kappa(label, predicted, n);
 }
 
 static void cells(double out[2])
@@ -51,8 +51,8 @@ static void cells(double out[2])
     const uint32_t n = 1 + below(20), k = 2 + below(3), often = 1 + below(4);
     for (int side = 0; side < 2; side++)
         for (uint32_t i = 0; i < n * k; i++) cell[side][i] = below(often + 1) == 0;
-    out[0] = rf_f1_cells(cell[0], cell[1], n, (int32_t)k);
-    out[1] = rf_f1_labels(cell[0], cell[1], n, (int32_t)k);
+    out[0] = rf__f1_cells(cell[0], cell[1], n, (int32_t)k);
+    out[1] = rf__f1_labels(cell[0], cell[1], n, (int32_t)k);
 }
 
 static void numbers(const rf_ctx *ctx, double out[2])
@@ -204,8 +204,8 @@ static void nothing_to_measure(void **state)
     rf_class_metrics score[2];
     rf_metrics_by_class(NULL, NULL, 0, 2, score);
     assert_true(isnan(rf_accuracy(NULL, NULL, 0)));
-    assert_true(isnan(rf_mean_absolute_error(NULL, NULL, 0)) && isnan(rf_quadratic_kappa(NULL, NULL, 0)));
-    assert_true(rf_f1_macro(score, 2) == 0 && rf_matthews(score, 2, 0) == 0);
+    assert_true(isnan(rf__mean_absolute_error(NULL, NULL, 0)) && isnan(rf__quadratic_kappa(NULL, NULL, 0)));
+    assert_true(rf__f1_macro(score, 2) == 0 && rf_matthews(score, 2, 0) == 0);
     assert_true(isnan(rf_pearson((double[]){1}, (double[]){1}, 1)));
     assert_true(rf__entity_f1(&(rf__entity_count){0}) == 0);
 }

@@ -5,6 +5,8 @@
 
 #include "gradient.h"
 #include "small_task.h"
+#include "store/task.h"
+#include "task/answerer.h"
 #include "task/objective.h"
 
 enum { N = 5, K = 4 };
@@ -153,8 +155,8 @@ static void a_run_learns_resumes_and_answers(void **state)
     rf_finetune_defaults(&none);
     int n[2] = {0, 0};
     if (rf_answerer_open(s.ctx, s.out, &a, &s.why)) fail_msg("%s", s.why.text);
-    assert_string_equal(rf_answerer_task(a), "ordinal");
-    assert_int_equal(rf_answerer_labels(a)->n, 4);
+    assert_string_equal(rf__answerer_task(a), "ordinal");
+    assert_int_equal(rf__answerer_labels(a)->n, 4);
     if (rf_answerer_evaluate(a, &none, train, &on_file, &s.why)) fail_msg("%s", s.why.text);
     for (int i = 0; i < scores.n; i++) t_near(on_file.metric[i].value, scores.metric[i].value, 1e-5);
     if (rf_answerer_predict(a, &none, train, RF_PREDICTIONS_JSONL, count_right, n, &s.why)) fail_msg("%s", s.why.text);
@@ -181,10 +183,10 @@ static void names_need_their_order(void **state)
     o.labels = "poor,fair,good,excellent";
     s.why = (rf_error){0};
     if (rf_finetune(s.ctx, &o, NULL, NULL, NULL, &s.why)) fail_msg("%s", s.why.text);
-    assert_int_equal(rf_labels_read(s.ctx, s.out, &l, NULL), RF_OK);
+    assert_int_equal(rf__labels_read(s.ctx, s.out, &l, NULL), RF_OK);
     assert_int_equal(l.n, 4);
     assert_string_equal(l.name[3], "excellent");
-    rf_labels_free(&l);
+    rf__labels_free(&l);
     free(train);
     end(&s);
 }

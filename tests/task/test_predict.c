@@ -6,6 +6,7 @@
 
 #include "random_weights.h"
 #include "roformer/finetune.h"
+#include "task/answerer.h"
 
 typedef struct setup { rf_ctx *ctx; char *data, *out; rf_answerer *a; rf_error why; } setup;
 
@@ -25,7 +26,7 @@ static setup begin(const char *task, const char *name, const char *text)
     o.t.max_steps = 1;
     if (rf_finetune(s.ctx, &o, NULL, NULL, NULL, &s.why) || rf_answerer_open(s.ctx, s.out, &s.a, &s.why))
         fail_msg("%s", s.why.text);
-    assert_string_equal(rf_answerer_task(s.a), task);
+    assert_string_equal(rf__answerer_task(s.a), task);
     free(train);
     return s;
 }

@@ -60,7 +60,7 @@ static void scores_are_those_of_single_pairs(void **state)
             fail_msg("%s", why.text);
         for (int i = 0; i < N; i++) {
             const float *z;
-            if (rf_answerer_classify(a, query, strlen(query), text[i], size[i], &z, &why)) fail_msg("%s", why.text);
+            if (rf__answerer_classify(a, query, strlen(query), text[i], size[i], &z, &why)) fail_msg("%s", why.text);
             const double plain = (double)z[0], expected = f == 0 ? 1 / (1 + exp(-plain)) : f == 1 ? plain : tanh(plain);
             assert_memory_equal(&score[i], &expected, sizeof expected);
             const char *const alone[] = {text[i]};

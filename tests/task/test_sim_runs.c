@@ -6,6 +6,7 @@
 #include "roformer/pipeline.h"
 #include "roformer/model.h"
 #include "small_task.h"
+#include "task/answerer.h"
 
 /* 24 texts and similar ones: the words in another order, another form of the verb. */
 static void a_pair(unsigned i, char first[64], char second[64])
@@ -126,7 +127,7 @@ static void a_run_learns_to_write_and_to_find(void **state)
 
     rf_finetune_defaults(&none);                            /* the folder knows its task, and has the run's scores */
     if (rf_answerer_open(s.ctx, s.out, &a, &s.why)) fail_msg("%s", s.why.text);
-    assert_string_equal(rf_answerer_task(a), "sim");
+    assert_string_equal(rf__answerer_task(a), "sim");
     if (rf_answerer_evaluate(a, &none, train, &on_file, &s.why)) fail_msg("%s", s.why.text);
     assert_int_equal(on_file.n, scores.n);
     for (int i = 0; i < scores.n; i++) t_near(on_file.metric[i].value, scores.metric[i].value, 1e-5);
@@ -253,10 +254,10 @@ static void it_goes_with_other_options(void **state)
     assert_int_equal(rf_weights_open(s.ctx, is, &y, NULL), RF_OK);
     static const char frozen[] = "roformer.encoder.layer.1.output.dense.weight", top[] = "roformer.pooler.dense.bias";
     float one[32 * 64], two[32 * 64];
-    assert_int_equal(rf_weights_read(x, rf_weights_find(x, frozen), one, 1, NULL), RF_OK);
-    assert_int_equal(rf_weights_read(y, rf_weights_find(y, frozen), two, 1, NULL), RF_OK);
+    assert_int_equal(rf__weights_read(x, rf__weights_find(x, frozen), one, 1, NULL), RF_OK);
+    assert_int_equal(rf__weights_read(y, rf__weights_find(y, frozen), two, 1, NULL), RF_OK);
     assert_memory_equal(one, two, sizeof one);
-    assert_int_equal(rf_weights_read(y, rf_weights_find(y, top), two, 1, NULL), RF_OK);
+    assert_int_equal(rf__weights_read(y, rf__weights_find(y, top), two, 1, NULL), RF_OK);
     assert_true(fabsf(two[0]) > 0);
     rf_weights_close(x);
     rf_weights_close(y);

@@ -5,6 +5,7 @@
 #include "one_context.h"
 
 #include "roformer/tokenizer.h"
+#include "text/tokenizer.h"
 
 static void encode(const rf_tokenizer *t, const char *text, size_t size, int flags, rf_encoding *e)
 {
@@ -31,7 +32,7 @@ static void has_units(const rf_tokenizer *t, const rf_encoding *e, const units *
         assert_int_equal(rf_tokenizer_id(t, x->name[i]), x->id[i]);
     }
     assert_null(rf_tokenizer_options_of(t));
-    assert_null(rf_tokenizer_transformers(t));
+    assert_null(rf__tokenizer_transformers(t));
 }
 
 /* A tokenizer of `tokens` tokens: `text` has the ids, which decode to `back` without special tokens. */
@@ -68,8 +69,8 @@ static void opens_and_saves(const char *folder, const folder_case *x)
         assert_int_equal(bytes, x->back_size);
         assert_memory_equal(back, x->back, bytes + 1);
         rf_text_free(t, back);
-        if (again) assert_int_equal(rf_tokenizer_fingerprint(t, 1), print);
-        print = rf_tokenizer_fingerprint(t, 1);
+        if (again) assert_int_equal(rf__tokenizer_fingerprint(t, 1), print);
+        print = rf__tokenizer_fingerprint(t, 1);
         t_write(to, "vocab.txt", "old\n", 4);
         assert_int_equal(rf_tokenizer_save(t, to, NULL), RF_OK);
         assert_string_equal(rf_tokenizer_found(ctx, to), "tokenizer_config.json");

@@ -28,7 +28,7 @@ static void ids_names_and_offsets(void **state)
     encode(t, "[MASK]", 6, RF_ENCODE_PLAIN | RF_ENCODE_NO_SPECIALS, &e);
     assert_int_equal(e.n, 6);
     assert_int_equal(rf_tokenizer_size(t), SIZE);
-    assert_ptr_equal(rf_tokenizer_target(t), t);
+    assert_ptr_equal(rf__tokenizer_target(t), t);
     assert_null(rf_tokenizer_token(t, SIZE));
     assert_int_equal(rf_tokenizer_id(t, "ab"), -1);
     char *about = rf_tokenizer_describe(t);

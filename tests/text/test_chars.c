@@ -91,7 +91,7 @@ static void every_scalar_comes_back(void **state)
     rf_error why = {0};
     if (rf_tokenizer_save(made, folder, &why)) fail_msg("%s", why.text);
     if (rf_tokenizer_open(ctx, folder, &t, &why)) fail_msg("%s", why.text);
-    assert_int_equal(rf_tokenizer_fingerprint(t, 1), rf_tokenizer_fingerprint(made, 1));
+    assert_int_equal(rf__tokenizer_fingerprint(t, 1), rf__tokenizer_fingerprint(made, 1));
     rf_encoding e;
     rf_encoding_init(&e, ctx);
     encode(t, text, n, RF_ENCODE_PLAIN | RF_ENCODE_NO_SPECIALS, &e);
@@ -221,7 +221,7 @@ static void wordpiece_learns_the_same(void **state)
     assert_int_equal(rf_tokenizer_trainer_new(ctx, "wordpiece", &o, &trainer, NULL), RF_OK);
     assert_int_equal(rf_tokenizer_trainer_feed(trainer, text, sizeof text - 1, NULL), RF_OK);
     assert_int_equal(rf_tokenizer_trainer_finish(trainer, &u, NULL), RF_OK);
-    assert_int_equal(rf_tokenizer_fingerprint(t, 7), rf_tokenizer_fingerprint(u, 7));
+    assert_int_equal(rf__tokenizer_fingerprint(t, 7), rf__tokenizer_fingerprint(u, 7));
     rf_tokenizer_trainer_free(trainer);
     rf_vocab_trainer_release(old, vocab);
     rf_vocab_trainer_free(old);

@@ -7,6 +7,7 @@
 #include "opened.h"
 
 #include "roformer/tokenizer.h"
+#include "text/tokenizer.h"
 
 #define VOCAB "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\n##b\nA\n\xC3\xA9\ne\n\xE6\xBC\xA2\n"
 #define NORMAL "\"normalizer\":{\"type\":\"BertNormalizer\",\"clean_text\":true,\"handle_chinese_chars\":true," \
@@ -340,7 +341,7 @@ static void what_lines_cannot_keep(void **state)
         snprintf(path, sizeof path, "%s/vocab.txt", to);
         assert_int_not_equal(access(path, F_OK), 0);
         rf_tokenizer *u = opened(to);
-        assert_int_equal(rf_tokenizer_fingerprint(u, 1), rf_tokenizer_fingerprint(t, 1));
+        assert_int_equal(rf__tokenizer_fingerprint(u, 1), rf__tokenizer_fingerprint(t, 1));
         assert_string_equal(rf_tokenizer_token(u, 9), rf_tokenizer_token(t, 9));
         rf_tokenizer_free(u);
         rf_tokenizer_free(t);
@@ -433,26 +434,26 @@ static void a_tokenizer_says_what_it_is(void **state)
     fast_folder(folder, "true");
     put_file(folder, "tokenizer_config.json", "{}");
     t = opened(folder);
-    assert_string_equal(rf_tokenizer_transformers(t), "BertTokenizerFast");
+    assert_string_equal(rf__tokenizer_transformers(t), "BertTokenizerFast");
     assert_string_equal(rf_tokenizer_files(t)[2], "vocab.txt");
     assert_null(rf_tokenizer_files(t)[3]);
     char *about = rf_tokenizer_describe(t);
     assert_non_null(strstr(about, "\"lower_case\":true"));
     rf_text_free(t, about);
-    const uint64_t print = rf_tokenizer_fingerprint(t, 3);
-    assert_int_equal(rf_tokenizer_fingerprint(t, 3), print);
-    assert_int_not_equal(rf_tokenizer_fingerprint(t, 4), print);
+    const uint64_t print = rf__tokenizer_fingerprint(t, 3);
+    assert_int_equal(rf__tokenizer_fingerprint(t, 3), print);
+    assert_int_not_equal(rf__tokenizer_fingerprint(t, 4), print);
     assert_string_equal(rf_tokenizer_displaces(t, folder), "tokenizer.json");
-    assert_int_equal(rf_tokenizer_savable(t, folder, NULL), RF_OK);
+    assert_int_equal(rf__tokenizer_savable(t, folder, NULL), RF_OK);
     assert_int_equal(rf_tokenizer_save(t, folder, NULL), RF_OK);        /* no file remains that would be read instead */
     assert_null(rf_tokenizer_displaces(t, folder));
     assert_string_equal(rf_tokenizer_found(ctx, folder), "vocab.txt");
     rf_tokenizer_free(t);
     t = opened(folder);
-    assert_int_equal(rf_tokenizer_fingerprint(t, 3), print);
+    assert_int_equal(rf__tokenizer_fingerprint(t, 3), print);
     put_file(folder, "tokenizer_config.json", "{\"do_lower_case\":false}");
     rf_tokenizer *u = opened(folder);
-    assert_int_not_equal(rf_tokenizer_fingerprint(u, 3), print);
+    assert_int_not_equal(rf__tokenizer_fingerprint(u, 3), print);
     rf_tokenizer_free(u);
     rf_tokenizer_free(t);
 }

@@ -151,10 +151,10 @@ static void tokens_as_the_slow_class(void **state)
         t_write(folder, "tokenizer_config.json", text, strlen(text));
         rf_tokenizer *t = opened(folder);
         if (rf_tokenizer_save(t, again, &why)) fail_msg("%s", why.text);
-        const uint64_t mark = rf_tokenizer_fingerprint(t, 1);
+        const uint64_t mark = rf__tokenizer_fingerprint(t, 1);
         rf_tokenizer_free(t);
         struct slow_case k = {.ids = json_object_get(golden, "ids"), .t = opened(again)};   /* the switches are kept */
-        assert_true(rf_tokenizer_fingerprint(k.t, 1) == mark);
+        assert_true(rf__tokenizer_fingerprint(k.t, 1) == mark);
         rf_encoding_init(&k.e, ctx);
         every_case(encode_slow, &k);
         assert_int_equal(k.n, json_array_size(k.ids));
@@ -250,14 +250,14 @@ static void folders(void **state)
     char first[256];
     snprintf(first, sizeof first, "%s", golden_folder());
     rf_tokenizer *t = opened(first);
-    const uint64_t before = rf_tokenizer_fingerprint(t, 1);
+    const uint64_t before = rf__tokenizer_fingerprint(t, 1);
     const char *folder = t_folder();
     rf_error why = {0};
     if (rf_tokenizer_save(t, folder, &why)) fail_msg("%s", why.text);
-    assert_string_equal(rf_tokenizer_transformers(t), "RoFormerTokenizer");
+    assert_string_equal(rf__tokenizer_transformers(t), "RoFormerTokenizer");
     rf_tokenizer_free(t);
     t = opened(folder);
-    assert_true(rf_tokenizer_fingerprint(t, 1) == before);
+    assert_true(rf__tokenizer_fingerprint(t, 1) == before);
     char *about = rf_tokenizer_describe(t);
     assert_non_null(strstr(about, "\"small\""));
     rf_text_free(t, about);
@@ -359,7 +359,7 @@ static void tokens_as_bert4keras(void **state)
     rf_tokenizer *lower = opened(folder_with(BERT4KERAS "}"));
     if (rf_tokenizer_save(lower, again, &why)) fail_msg("%s", why.text);
     k[1].t = opened(again);                                           /* rules and segmenter are kept */
-    assert_true(rf_tokenizer_fingerprint(k[1].t, 1) == rf_tokenizer_fingerprint(lower, 1));
+    assert_true(rf__tokenizer_fingerprint(k[1].t, 1) == rf__tokenizer_fingerprint(lower, 1));
     rf_tokenizer_free(lower);
     for (int i = 0; i < 2; i++) rf_encoding_init(&k[i].e, ctx);
     assert_non_null(f);
@@ -401,7 +401,7 @@ static void tokens_as_wobert(void **state)
         rf_tokenizer *first = opened(folder_with(text));
         if (rf_tokenizer_save(first, again, &why)) fail_msg("%s", why.text);
         k[i].t = opened(again);                                       /* rules and segmenter are kept */
-        assert_true(rf_tokenizer_fingerprint(k[i].t, 1) == rf_tokenizer_fingerprint(first, 1));
+        assert_true(rf__tokenizer_fingerprint(k[i].t, 1) == rf__tokenizer_fingerprint(first, 1));
         rf_tokenizer_free(first);
         rf_encoding_init(&k[i].e, ctx);
     }

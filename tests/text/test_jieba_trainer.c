@@ -47,10 +47,10 @@ static void vocabularies(void **state)
     has_tokens(t, by_letters, RF_COUNT(by_letters));
     const char *to = t_folder();
     if (rf_tokenizer_save(t, to, &why)) fail_msg("%s", why.text);
-    const uint64_t before = rf_tokenizer_fingerprint(t, 1);
+    const uint64_t before = rf__tokenizer_fingerprint(t, 1);
     rf_tokenizer_free(t);
     t = opened(to);                                                   /* its dictionary went along */
-    assert_true(rf_tokenizer_fingerprint(t, 1) == before);
+    assert_true(rf__tokenizer_fingerprint(t, 1) == before);
     rf_tokenizer_free(t);
 
     o.tokens = 21;                                                    /* an exact size */

@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "roformer/tokenizer.h"
+#include "text/tokenizer.h"
 
 #define GOLDEN "tests/golden/subwords/"
 
@@ -90,15 +91,15 @@ static void check_all(const char *folder, const json_t *all)
     const json_t *x;
     assert_string_equal(rf_tokenizer_found(ctx, folder), "source.spm");
     if (rf_tokenizer_open(ctx, folder, &t, &why)) fail_msg("%s", why.text);
-    const rf_tokenizer *target = rf_tokenizer_target(t);
+    const rf_tokenizer *target = rf__tokenizer_target(t);
     assert_ptr_not_equal(target, t);
-    assert_ptr_equal(rf_tokenizer_target(target), target);
+    assert_ptr_equal(rf__tokenizer_target(target), target);
     assert_int_equal(rf_tokenizer_size(t), json_array_size(json_object_get(all, "vocab")));
     assert_int_equal(rf_tokenizer_size(target), rf_tokenizer_size(t));
     assert_int_equal(rf_tokenizer_sep(t), 0);
     assert_int_equal(rf_tokenizer_pad(t), rf_tokenizer_size(t) - 1);
     assert_int_equal(rf_tokenizer_id(t, ">>deu<<"), rf_tokenizer_size(t) - 3);
-    assert_string_equal(rf_tokenizer_transformers(t), "MarianTokenizer");
+    assert_string_equal(rf__tokenizer_transformers(t), "MarianTokenizer");
     json_array_foreach(json_object_get(all, "cases"), i, x) {
         const char *text = json_string_value(json_object_get(x, "text"));
         same_ids(t, text, json_object_get(x, "source"));
@@ -122,13 +123,13 @@ static void as_transformers_has_it(void **state)
     rf_error why = {0};
     char copy[512];
     if (rf_tokenizer_open(ctx, folder, &t, &why)) fail_msg("%s", why.text);
-    const uint64_t print = rf_tokenizer_fingerprint(t, 1);
+    const uint64_t print = rf__tokenizer_fingerprint(t, 1);
     snprintf(copy, sizeof copy, "%s", t_folder());
     if (rf_tokenizer_save(t, copy, &why)) fail_msg("%s", why.text);
     rf_tokenizer_free(t);
     check_all(copy, all);
     if (rf_tokenizer_open(ctx, copy, &t, &why)) fail_msg("%s", why.text);
-    assert_true(rf_tokenizer_fingerprint(t, 1) == print);
+    assert_true(rf__tokenizer_fingerprint(t, 1) == print);
     rf_tokenizer_free(t);
     json_decref(all);
 }

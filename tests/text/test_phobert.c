@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "roformer/tokenizer.h"
+#include "text/tokenizer.h"
 
 #define GOLDEN "tests/golden/phobert"
 
@@ -53,7 +54,7 @@ static void check_all(const char *folder)
     }
     fclose(f);
     assert_true(rows > 20);
-    assert_string_equal(rf_tokenizer_transformers(t), "PhobertTokenizer");
+    assert_string_equal(rf__tokenizer_transformers(t), "PhobertTokenizer");
     assert_int_equal(rf_tokenizer_pad(t), 1);
     assert_int_equal(rf_tokenizer_mask(t), rf_tokenizer_size(t) - 1);
     rf_tokenizer_free(t);
@@ -70,7 +71,7 @@ static void as_transformers_has_it(void **state)
     if (rf_tokenizer_save(t, copy, &why)) fail_msg("%s", why.text);
     check_all(copy);
     rf_tokenizer *again = open_one(copy);
-    assert_true(rf_tokenizer_fingerprint(t, 1) == rf_tokenizer_fingerprint(again, 1));
+    assert_true(rf__tokenizer_fingerprint(t, 1) == rf__tokenizer_fingerprint(again, 1));
     rf_tokenizer_free(again);
     rf_tokenizer_free(t);
 }

@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "roformer/tokenizer.h"
+#include "text/tokenizer.h"
 
 #define GOLDEN "tests/golden/subwords/"
 
@@ -111,7 +112,7 @@ static void refused(void **state)
     rf_encoding_init(&e, ctx);
     assert_int_equal(rf_tokenizer_make(ctx, "bytes", &t, NULL), RF_OK);
     why = (rf_error){0};
-    assert_int_equal(rf_encode_sample(t, "a", 1, NULL, 0, &e, &why), RF_EUNSUPPORTED);
+    assert_int_equal(rf__encode_sample(t, "a", 1, NULL, 0, &e, &why), RF_EUNSUPPORTED);
     t_failed(&why, RF_EUNSUPPORTED, "encode: sampling: expected a tokenizer with several segmentations of a text");
     rf_tokenizer_free(t);
     rf_encoding_clear(&e);
@@ -158,7 +159,7 @@ static void learned_and_saved(void **state)
         rf_tokenizer *t = learned(type[i], 40, 0), *same = learned(type[i], 40, 0), *again = NULL;
         rf_error why = {0};
         const char *folder = t_folder();
-        assert_int_equal(rf_tokenizer_fingerprint(t, 1), rf_tokenizer_fingerprint(same, 1));
+        assert_int_equal(rf__tokenizer_fingerprint(t, 1), rf__tokenizer_fingerprint(same, 1));
         assert_int_equal(rf_tokenizer_pad(t), 0);
         assert_int_equal(rf_tokenizer_unk(t), 1);
         assert_int_equal(rf_tokenizer_cls(t), 2);
@@ -167,7 +168,7 @@ static void learned_and_saved(void **state)
         assert_true(rf_tokenizer_size(t) > 20 && rf_tokenizer_size(t) <= 40);
         if (rf_tokenizer_save(t, folder, &why)) fail_msg("%s", why.text);
         if (rf_tokenizer_open(ctx, folder, &again, &why)) fail_msg("%s", why.text);
-        assert_int_equal(rf_tokenizer_fingerprint(again, 1), rf_tokenizer_fingerprint(t, 1));
+        assert_int_equal(rf__tokenizer_fingerprint(again, 1), rf__tokenizer_fingerprint(t, 1));
         char *about = rf_tokenizer_describe(again);
         assert_non_null(strstr(about, i ? "BPE" : "unigram"));
         rf_text_free(again, about);
@@ -218,10 +219,10 @@ static void sampled(void **state)
             for (int again = 0; again < 2; again++) {
                 rf_error why = {0};
                 o.seed = (uint64_t)seed;
-                if (rf_encode_sample(t, text, sizeof text - 1, &o, RF_ENCODE_PLAIN, &e[again], &why))
+                if (rf__encode_sample(t, text, sizeof text - 1, &o, RF_ENCODE_PLAIN, &e[again], &why))
                     fail_msg("%s", why.text);
                 o.seed = 99;
-                if (!again) assert_int_equal(rf_encode_sample(t, text, 9, &o, RF_ENCODE_PLAIN, &e[1], NULL), RF_OK);
+                if (!again) assert_int_equal(rf__encode_sample(t, text, 9, &o, RF_ENCODE_PLAIN, &e[1], NULL), RF_OK);
             }
             assert_int_equal(e[0].n, e[1].n);
             assert_memory_equal(e[0].id, e[1].id, e[0].n * sizeof *e[0].id);
@@ -234,10 +235,10 @@ static void sampled(void **state)
         assert_true(others > 10);
         o.nbest = 3;
         o.alpha = 0;
-        assert_int_equal(rf_encode_sample(t, text, sizeof text - 1, &o, RF_ENCODE_PLAIN, &e[0], NULL), RF_OK);
+        assert_int_equal(rf__encode_sample(t, text, sizeof text - 1, &o, RF_ENCODE_PLAIN, &e[0], NULL), RF_OK);
         assert_memory_equal(e[0].id, best.id, best.n * sizeof *best.id);
         o.nbest = 0;
-        assert_int_equal(rf_encode_sample(t, text, sizeof text - 1, &o, RF_ENCODE_PLAIN, &e[0], NULL), RF_EARG);
+        assert_int_equal(rf__encode_sample(t, text, sizeof text - 1, &o, RF_ENCODE_PLAIN, &e[0], NULL), RF_EARG);
         rf_encoding_clear(&e[0]);
         rf_encoding_clear(&e[1]);
         rf_encoding_clear(&best);

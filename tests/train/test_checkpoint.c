@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 
+#include "model/model.h"
 #include "tiny.h"
 #include "train/checkpoint/checkpoint.h"
 #include "train/checkpoint/checksums.h"
@@ -126,7 +127,7 @@ static void is_a_model_folder(void **unused)
     if (rf_model_open(f.ctx, path, &m, &why)) fail_msg("%s", why.text);
     assert_true(rf_model_has_head(m));
     assert_non_null(rf_model_tokenizer(m));
-    assert_string_equal(rf_model_ignored(m), "");
+    assert_string_equal(rf__model_ignored(m), "");
     rf_model_close(m);
     save(&f, 5);                                                     /* over the one that is there */
     assert_int_equal(tiny_count(f.out, "checkpoint-"), 1);

@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "roformer/tokenizer.h"
 #include "store/store.h"
+#include "store/task.h"
 #include "train/checkpoint/checksums.h"
 #include "train/checkpoint/state.h"
 #include "train/options.h"
@@ -244,14 +245,14 @@ static rf_status config_read(rf_error *why)
     rf_config c;
     rf_labels labels = {0};
     rf_status status = rf_config_read(ctx, folder, &c, why);
-    if (!status) status = rf_labels_read(ctx, folder, &labels, why);
+    if (!status) status = rf__labels_read(ctx, folder, &labels, why);
     if (status) return status;
     answer = mixed(1, c.rope_scaling.short_factor, (size_t)c.rope_scaling.shorts * sizeof(double));
     answer = mixed(answer, c.rope_scaling.long_factor, (size_t)c.rope_scaling.longs * sizeof(double));
     answer = mixed(answer, &c.rope_scaling.factor, sizeof c.rope_scaling.factor);
     answer = mixed(answer, &c.hidden_size, sizeof c.hidden_size);
     for (int64_t i = 0; i < labels.n; i++) answer = mixed(answer, labels.name[i], strlen(labels.name[i]));
-    rf_labels_free(&labels);
+    rf__labels_free(&labels);
     return status;
 }
 
@@ -263,7 +264,7 @@ static rf_status weights_written(rf_error *why)
     static const char *const metadata[] = {"a key of metadata", "its value", NULL};
     const rf_weight_out all[] = {{"encoder.layer.0.attention.self.query.weight", RF_F32, 2, {2, 3}, x},
                                  {"b", RF_BF16, 1, {2}, x}};
-    return rf_weights_write(ctx, file_path("model.safetensors"), all, 2, metadata, why);
+    return rf__weights_write(ctx, file_path("model.safetensors"), all, 2, metadata, why);
 }
 
 static void weights_wait(void)
@@ -281,7 +282,7 @@ static rf_status weights_read(rf_error *why)
         const rf_weight *t = rf_weights_at(w, i);
         answer = mixed(mixed(answer, t->name, strlen(t->name)), t->data, t->bytes);
     }
-    if (w) answer = mixed(answer, rf_weights_metadata(w, "a key of metadata"), 3);
+    if (w) answer = mixed(answer, rf__weights_metadata(w, "a key of metadata"), 3);
     if (w) rf_weights_close(w);
     return status;
 }
@@ -361,7 +362,7 @@ static const struct {
     {"rf_tokenizer_save", tokenizer_saves, tokenizer_saved, false},
     {"rf_config_write", config_ready, config_written, true},
     {"rf_config_read", config_waits, config_read, true},
-    {"rf_weights_write", weights_ready, weights_written, false},
+    {"rf__weights_write", weights_ready, weights_written, false},
     {"rf_weights_open", weights_wait, weights_read, true},
     {"rf__state_save", state_ready, state_saved, false},
     {"rf__state_load", state_waits, state_loaded, true},

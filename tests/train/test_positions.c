@@ -1,6 +1,7 @@
 /* test_positions.c — mirrors src/model/positions: pretrain runs with every row of the registry, for a masked model in
  * f32 and a causal one in bf16, and its result can be opened as a model. */
 #define _GNU_SOURCE
+#include "model/model.h"
 #include "tiny.h"
 
 #include "model/positions.h"
@@ -35,7 +36,7 @@ static void every_encoding_trains(void **state)
         if (rf_pretrain(ctx, &o, NULL, NULL, &why)) fail_msg("%s: %s", (*p)->name, why.text);
         if (rf_model_open(ctx, out, &trained, &why)) fail_msg("%s: %s", (*p)->name, why.text);
         assert_string_equal(rf_model_config(trained)->position_embedding_type, (*p)->name);
-        assert_string_equal(rf_model_ignored(trained), "");
+        assert_string_equal(rf__model_ignored(trained), "");
         assert_int_equal(rf_model_config(trained)->is_decoder, causal);
         rf_model_close(trained);
         o.model = out;

@@ -15,15 +15,15 @@ static void recipes_are_whole(void **state)
     int n = 1;
     for (const char *p = row->choices; *p; p++) n += *p == '|';
     assert_int_equal(n, (int)RF_COUNT(sub_words));
-    assert_null(rf_recipe_text(RF_RECIPE_NONE));
-    assert_null(rf_recipe_text((rf_recipe)n));
+    assert_null(rf__recipe_text(RF_RECIPE_NONE));
+    assert_null(rf__recipe_text((rf_recipe)n));
     for (int i = 1; i < n; i++) {
         rf_train_options usual, o;
         rf_config c;
         rf_arena arena;
         rf_error why = {0};
         const char *name;
-        json_t *value, *all = json_loads(rf_recipe_text((rf_recipe)i), 0, NULL);
+        json_t *value, *all = json_loads(rf__recipe_text((rf_recipe)i), 0, NULL);
         assert_non_null(all);
         rf__arena_init(&arena, ctx);
         rf_translation_defaults(&usual);
@@ -31,7 +31,7 @@ static void recipes_are_whole(void **state)
         o.recipe = (rf_recipe)i;
         o.learning_rate = 0.125;
         if (rf__recipe_options(&o, &usual, &arena, &why) || rf__options_check(&o, &why) ||
-            rf__recipe_config(ctx, o.recipe, &c, &why) || rf_config_check(&c, "recipe", &why))
+            rf__recipe_config(ctx, o.recipe, &c, &why) || rf__config_check(&c, "recipe", &why))
             fail_msg("%s", why.text);
         t_near(o.learning_rate, 0.125, 0);
         json_object_foreach(json_object_get(all, "options"), name, value)

@@ -2,6 +2,7 @@
  * resumes to the same bits, averages of weights are saved in the model, loss spikes are skipped. */
 #define _GNU_SOURCE
 #include "roformer/checkpoint.h"
+#include "store/store.h"
 #include "train/divergence.h"
 #include "whole_run.h"
 
@@ -73,10 +74,10 @@ static double *values(const run *r, const char *name, size_t *n)
     char *path = tiny_path(r->out, name);
     rf_weights *w;
     if (rf_weights_open(r->ctx, path, &w, NULL)) fail_msg("%s cannot be opened", path);
-    const rf_weight *t = rf_weights_find(w, "roformer.encoder.layer.1.output.dense.weight");
+    const rf_weight *t = rf__weights_find(w, "roformer.encoder.layer.1.output.dense.weight");
     float *x = malloc(t->count * sizeof *x);
     double *y = malloc(t->count * sizeof *y);
-    assert_int_equal(rf_weights_read(w, t, x, 1, NULL), RF_OK);
+    assert_int_equal(rf__weights_read(w, t, x, 1, NULL), RF_OK);
     *n = t->count;
     for (size_t i = 0; i < *n; i++) y[i] = x[i];
     rf_weights_close(w);

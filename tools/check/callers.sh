@@ -1,23 +1,42 @@
 #!/bin/sh
 # callers.sh LIBRARY.so — every function of include/roformer is exported, and every exported function is used by a
-# program of this tree: the command line, a program of bench, experiments or examples, or a test.
+# program of this tree: the command line, the server, the Python package, or a program of bench, experiments or
+# examples.  The functions below have callers among users: they are the parts of an interface that a program of this
+# tree uses, and a test shows how.  Prints the number of functions, and of those.
 set -eu
 cd "$(dirname "$0")/../.."
+# To cancel a call, from another thread; long calls of programs end with the process.
+tested='rf_cancel_after rf_cancel_clear rf_cancel_free rf_cancel_is_set rf_cancel_new rf_cancel_set rf_pipeline_set_cancel rf_session_set_cancel'
+# Sequences of the cache, and results of a batch, beside those that the examples and the bench use (model.h, generate.h).
+tested="$tested rf_sequence_bytes rf_sequence_length rf_sequence_memory rf_sequence_read rf_sequence_source_bytes"
+tested="$tested rf_session_embed rf_session_generate rf_session_logprobs rf_session_pair_logits"
+# In f32, without the suffix _as; with the defaults of a family; copies of configs of a later library.
+tested="$tested rf_answerer_open rf_evaluate_mlm rf_config_defaults_of rf_config_copy"
+# Products, numbers and tables of the library of kernels; several poolings.
+tested="$tested rf_gemm rf_rng_u32 rf_rope_rows rf_pooling_join"
+
 functions=$(nm -D --defined-only "$1" | sed -n 's/^[0-9a-f]* T \(rf[a-z0-9_]*\).*/\1/p' | sort -u)
 [ -n "$functions" ] || { echo "$1: no exported function"; exit 1; }
 named=$(mktemp)
-trap 'rm -f "$named"' EXIT
-grep -rhoE --include='*.[ch]' '\brfk?_[a-z0-9_]+\b' src/cli bench experiments examples tests | sort -u > "$named"
-bad=0
+trap 'rm -f "$named" "$named.tests"' EXIT
+names() { grep -rhoE --include='*.[ch]' --include='*.py' '\brfk?_[a-z0-9_]+\b' "$@" | sort -u; }
+names src/cli src/serve python bench experiments examples > "$named"
+names tests > "$named.tests"
+bad=0 alone=0
 for f in $functions; do
+    whole=$f
     case $f in                                                              # the macro that calls it
     *_options_init) f=${f%_options_init}_defaults ;;
     *_init) grep -q "define ${f%_init}_defaults(" $(find include/roformer -name "*.h") && f=${f%_init}_defaults ;;
     *_sized) f=${f%_sized} ;;
     esac
-    grep -qx "$f" "$named" && continue
-    echo "$f is public, and neither a program nor a test calls it: test it or take it away"
+    grep -qx -e "$f" -e "$whole" "$named" && continue
+    case " $tested " in *" $f "*) grep -qx "$f" "$named.tests" && alone=$((alone + 1)) && continue ;; esac
+    echo "$f is public, and no program calls it: make it internal (rf__), or name it in tools/check/callers.sh with a test"
     bad=1
+done
+for f in $tested; do
+    ! grep -qx "$f" "$named" || { echo "tools/check/callers.sh: $f has a caller: take it from the list"; bad=1; }
 done
 declared=$(find include/roformer -name '*.h' | sed 's,include/\(.*\),#include "\1",' | sort |
                ${CC:-cc} -E -P -x c -Iinclude - | tr '\n' ' ' | tr ';{}' '\n\n\n' | grep -v typedef |
@@ -28,4 +47,5 @@ for f in $declared; do
     echo "$f is in include/roformer, and the library does not export it (cmake/roformer.map)"
     bad=1
 done
+echo "$(echo "$functions" | wc -l) exported functions, $alone of them called by tests alone, in $(find include/roformer -name '*.h' | wc -l) headers"
 exit $bad

@@ -19,23 +19,11 @@ extern "C" {
 /* label, predicted [n]: classes 0 .. classes-1 */
 double rf_accuracy(const int32_t label[], const int32_t predicted[], size_t n);
 
-/* For ordered classes 0, 1, ...: the mean of |label - predicted|, and Cohen's kappa with weights (label - predicted)^2,
- * 1 - sum_i (y_i - p_i)^2 / (1/n sum_ij (y_i - p_j)^2); NaN if all are one class. */
-double rf_mean_absolute_error(const int32_t label[], const int32_t predicted[], size_t n);
-double rf_quadratic_kappa(const int32_t label[], const int32_t predicted[], size_t n);
-
 /* The results of one class: precision = hits / predictions, recall = hits / labels, F1 = 2 hits / (predictions +
  * labels); 0/0 is 0. */
 typedef struct rf_class_metrics { size_t labels, predictions, hits; double precision, recall, f1; } rf_class_metrics;
 void rf_metrics_by_class(const int32_t label[], const int32_t predicted[], size_t n, int32_t classes,
                          rf_class_metrics out[]);
-
-/* Mean F1 of the classes that occur in labels or predictions. */
-double rf_f1_macro(const rf_class_metrics of[], int32_t classes);
-
-/* Multi-label [n, K], each 0 or 1: F1 over all elements (micro), and the mean F1 of the labels (macro). */
-double rf_f1_cells(const uint8_t label[], const uint8_t predicted[], size_t n, int32_t K);
-double rf_f1_labels(const uint8_t label[], const uint8_t predicted[], size_t n, int32_t K);
 
 /* Matthews' correlation coefficient for any number of classes (Gorodkin 2004): (t s - sum_k p_k t_k) / sqrt((s^2 - sum
  * p^2) (s^2 - sum t^2)) */

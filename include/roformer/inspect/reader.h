@@ -90,23 +90,6 @@ void rf_reader_close(rf_reader *r);
  *   RF_EIO           the operating system could not read */
 rf_status rf_reader_next(rf_reader *r, rf_document *out, rf_error *why);
 
-/* The position of the next document. Returning to a position reads the part of the file before it again, without
- * tokenizing it. */
-typedef struct rf_reader_position { int file; int64_t index; } rf_reader_position;
-rf_reader_position rf_reader_tell(const rf_reader *r);
-
-/* Continues at a position from rf_reader_tell.
- *
- *   RF_EARG    standard input has already been read
- *   RF_EDATA   the position is past the end */
-rf_status rf_reader_seek(rf_reader *r, rf_reader_position position, rf_error *why);
-
-/* A hash of the contents of all files, their names (without folders) and the options. It changes whenever the documents
- * change. The files are read; for standard input and pipes only the name is used.
- *
- *   RF_EIO           a file could not be read */
-rf_status rf_reader_fingerprint(const rf_reader *r, uint64_t *out, rf_error *why);
-
 /* Fraction of the bytes of all files that has been read, 0 to 1; negative if standard input or a pipe is among them. */
 double rf_reader_share(const rf_reader *r);
 

@@ -91,42 +91,13 @@ typedef struct rf_packed rf_packed;
 rf_status rf_pack(const rf_ctx *ctx, rf_type type, int64_t n, int64_t k, const float *w, rf_packed **out,
                   rf_error *why);
 
-/* Packs weights that are already int8: the weight is scale[j] w[j,p]. w is [n,k] and scale [n]; both are copied.
- * Scales from 2^-100 / 127 to 2^100 are accepted (otherwise RF_ENUMERIC). Other arguments and errors as for rf_pack. */
-rf_status rf_pack_int8(const rf_ctx *ctx, int64_t n, int64_t k, const int8_t *w, const float *scale, rf_packed **out,
-                       rf_error *why);
 void rf_packed_free(rf_packed *packed);                /* NULL is allowed; before its context is freed */
 
-/* The two matrices of a gated feed-forward layer, which rf_packed_product multiplies as one:
- *
- *     y[m,n] = act(x w_g^T + b_g) * (x w_u^T + b_u)          Shazeer 2020 (GLU variants), Eq. 5; * by element
- *
- *   n       rows of each of the two
- *   w       [2n,k]: w_g and w_u, one after the other; the bias of rf_packed_product is [2n] in the same order
- *   order   which of the two is the first half
- *   other arguments and errors as for rf_pack and rf_pack_int8 */
-typedef enum rf_gate_order { RF_GATE_FIRST, RF_GATE_SECOND } rf_gate_order;
-rf_status rf_pack_gated(const rf_ctx *ctx, rf_type type, int64_t n, int64_t k, const float *w, rf_gate_order order,
-                        rf_packed **out, rf_error *why);
-rf_status rf_pack_gated_int8(const rf_ctx *ctx, int64_t n, int64_t k, const int8_t *w, const float *scale,
-                             rf_gate_order order, rf_packed **out, rf_error *why);
-
-/* Computes the int8 numbers q [n,k] and scales [n] that rf_pack uses for w[n,k] with RF_I8. rf_pack_int8 of them gives
- * the same bits.
- *
- *     scale[j] = max_p |w[j,p]| / 127 (a row of zeros: 1),  q[j,p] = w[j,p] / scale[j], rounded to nearest even
- *
- *   q, scale      arrays of the caller
- *   RF_EARG       a pointer is NULL, or n or k is below 1
- *   RF_ENUMERIC   as for rf_pack */
-rf_status rf_quantize_int8(const rf_ctx *ctx, int64_t n, int64_t k, const float *w, int8_t *q, float *scale,
-                           rf_error *why);
-
-/* Multiplies by packed weights: y[m,n] = act(x[m,k] w^T + bias), or the equation of rf_pack_gated for its weights.
+/* Multiplies by packed weights: y[m,n] = act(x[m,k] w^T + bias).
  *
  *   ctx        the context that packed w, or one with the same rung (otherwise RF_EARG)
  *   x, y       row-major; ldx and ldy are the distances between rows in elements. They must not overlap
- *   bias       [n] ([2n] for gated weights), or NULL
+ *   bias       [n], or NULL
  *   RF_EARG, RF_ESHAPE, RF_ERANGE, RF_ENOMEM   as for rf_gemm
  *   RF_ENUMERIC   with RF_I8 weights only: a row of x is not finite; the message names the first. The other rows are
  *                 computed

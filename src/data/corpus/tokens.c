@@ -16,6 +16,7 @@
 #include "base/files/path.h"
 #include "data/documents/reader.h"
 #include "data/corpus/tokens.h"
+#include "text/tokenizer.h"
 
 enum { VERSION = 3 };
 
@@ -70,8 +71,8 @@ static uint64_t hash_parts(const source *s, uint64_t text, uint64_t validation)
 static rf_status hash_source(source *s, rf_error *why)
 {
     uint64_t text = 0, validation = 0;
-    rf_status status = rf_reader_fingerprint(s->text, &text, why);
-    if (!status && s->validation) status = rf_reader_fingerprint(s->validation, &validation, why);
+    rf_status status = rf__reader_fingerprint(s->text, &text, why);
+    if (!status && s->validation) status = rf__reader_fingerprint(s->validation, &validation, why);
     s->key = hash_parts(s, text, validation);
     return status;
 }
@@ -88,7 +89,7 @@ static rf_status open_source(const rf_ctx *ctx, const rf_tokenizer *t, const rf_
         return status;
     }
     s->split = x->validations ? 0 : x->split;
-    s->tokenizer = rf_tokenizer_fingerprint(t, VERSION);
+    s->tokenizer = rf__tokenizer_fingerprint(t, VERSION);
     const uint64_t text = rf__reader_stamp(s->text), validation = s->validation ? rf__reader_stamp(s->validation) : 0;
     if (text && (validation || !s->validation)) s->stamp = hash_parts(s, text, validation);
     s->once = read_once(x->text, x->texts, s->text) || read_once(x->validation, x->validations, s->validation);
@@ -188,7 +189,7 @@ rf_status rf__tokens_read(const rf_ctx *ctx, const rf_tokenizer *t, const char *
     const rf_status status = rf__map_open(ctx, path, &c.map, why);
     if (status) return status;
     const char *wrong = read_header(&c.map, &h);
-    if (!wrong && h.tokenizer != rf_tokenizer_fingerprint(t, VERSION))
+    if (!wrong && h.tokenizer != rf__tokenizer_fingerprint(t, VERSION))
         wrong = "created with another tokenizer than the model's";
     if (!wrong && !map_content(&c, &h, t)) wrong = "damaged: its contents do not match its header";
     if (wrong) {

@@ -227,11 +227,11 @@ rf_status rf_reader_next(rf_reader *r, rf_document *out, rf_error *why)
 
 /* ---- positions --------------------------------------------------------------------------------------------------- */
 
-rf_reader_position rf_reader_tell(const rf_reader *r) { return (rf_reader_position){r->now, r->index}; }
+rf_reader_position rf__reader_tell(const rf_reader *r) { return (rf_reader_position){r->now, r->index}; }
 
-rf_status rf_reader_seek(rf_reader *r, rf_reader_position position, rf_error *why)
+rf_status rf__reader_seek(rf_reader *r, rf_reader_position position, rf_error *why)
 {
-    if (!r) return rf__missing("rf_reader_seek", "reader", why);
+    if (!r) return rf__missing("rf__reader_seek", "reader", why);
     if (position.file < 0 || position.file > r->files || position.index < 0 ||
         (position.file == r->files && position.index))
         return rf_fail(why, RF_EARG, "seek: expected a place within %d files, got file %d, document %lld", r->files,
@@ -280,9 +280,9 @@ static uint64_t add_file(const rf_reader *r, int i, uint64_t content, uint64_t h
     return rf__hash64(known, sizeof known, rf__hash64(name, strlen(name), hash));
 }
 
-rf_status rf_reader_fingerprint(const rf_reader *r, uint64_t *out, rf_error *why)
+rf_status rf__reader_fingerprint(const rf_reader *r, uint64_t *out, rf_error *why)
 {
-    if (!(r && out)) return rf__missing("rf_reader_fingerprint", "reader, out", why);
+    if (!(r && out)) return rf__missing("rf__reader_fingerprint", "reader, out", why);
     uint64_t hash = hash_of_options(r);
     for (int i = 0; i < r->files; i++) {
         uint64_t content = 0;

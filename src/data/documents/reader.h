@@ -22,4 +22,21 @@ rf_status rf__reader_residues(rf_reader *r, const rf_tokenizer *t, rf_error *why
 /*   RF_EDATA    size or time of a file has changed since the reader was opened */
 rf_status rf__reader_unchanged(const rf_reader *r, rf_error *why);
 
+/* The position of the next document. Returning to a position reads the part of the file before it again, without
+ * tokenizing it. */
+typedef struct rf_reader_position { int file; int64_t index; } rf_reader_position;
+rf_reader_position rf__reader_tell(const rf_reader *r);
+
+/* Continues at a position from rf__reader_tell.
+ *
+ *   RF_EARG    standard input has already been read
+ *   RF_EDATA   the position is past the end */
+rf_status rf__reader_seek(rf_reader *r, rf_reader_position position, rf_error *why);
+
+/* A hash of the contents of all files, their names (without folders) and the options. It changes whenever the documents
+ * change. The files are read; for standard input and pipes only the name is used.
+ *
+ *   RF_EIO           a file could not be read */
+rf_status rf__reader_fingerprint(const rf_reader *r, uint64_t *out, rf_error *why);
+
 #endif

@@ -186,11 +186,11 @@ rf_status rf__pack_by(const rf__products *by, const rf_ctx *ctx, rf_type type, i
     return s;
 }
 
-rf_status rf_pack_int8(const rf_ctx *ctx, int64_t n, int64_t k, const int8_t *w, const float *scale, rf_packed **out,
-                       rf_error *why)
+rf_status rf__pack_int8(const rf_ctx *ctx, int64_t n, int64_t k, const int8_t *w, const float *scale, rf_packed **out,
+                        rf_error *why)
 {
     rf_packed *p = NULL;
-    if (!(ctx && out)) return rf__missing("rf_pack_int8", "ctx, out", why);
+    if (!(ctx && out)) return rf__missing("rf__pack_int8", "ctx, out", why);
     if (n && k && !scale) return rf_fail(why, RF_EARG, "pack: expected scales, got NULL");
     rf_status s = packed_new(&rf__products_i8, ctx, RF_I8, n, k, w, &p, why);
     if (!s) s = p->by == &rf__products_i8 ? rf__i8_pack(ctx, p, w, scale, why) : p->by->pack(ctx, p, NULL, why);
@@ -213,7 +213,7 @@ static rf_status pack_half(const rf_ctx *ctx, rf_type type, int64_t n, int64_t k
 {
     const bool empty = n < 1 || k < 1;
     if (!w->i8) return rf_pack(ctx, type, n, k, empty ? NULL : w->f32 + row * k, out, why);
-    return rf_pack_int8(ctx, n, k, empty ? NULL : w->i8 + row * k, empty ? NULL : w->scale + row, out, why);
+    return rf__pack_int8(ctx, n, k, empty ? NULL : w->i8 + row * k, empty ? NULL : w->scale + row, out, why);
 }
 
 static rf_status pack_gated(const rf_ctx *ctx, rf_type type, int64_t n, int64_t k, const halves *w,
@@ -235,18 +235,18 @@ static rf_status pack_gated(const rf_ctx *ctx, rf_type type, int64_t n, int64_t 
     return RF_OK;
 }
 
-rf_status rf_pack_gated(const rf_ctx *ctx, rf_type type, int64_t n, int64_t k, const float *w, rf_gate_order order,
-                        rf_packed **out, rf_error *why)
+rf_status rf__pack_gated(const rf_ctx *ctx, rf_type type, int64_t n, int64_t k, const float *w, rf_gate_order order,
+                         rf_packed **out, rf_error *why)
 {
-    if (!(ctx && out && (w || n < 1 || k < 1))) return rf__missing("rf_pack_gated", "ctx, w, out", why);
+    if (!(ctx && out && (w || n < 1 || k < 1))) return rf__missing("rf__pack_gated", "ctx, w, out", why);
     return pack_gated(ctx, type, n, k, &(halves){.f32 = w}, order, out, why);
 }
 
-rf_status rf_pack_gated_int8(const rf_ctx *ctx, int64_t n, int64_t k, const int8_t *w, const float *scale,
-                             rf_gate_order order, rf_packed **out, rf_error *why)
+rf_status rf__pack_gated_int8(const rf_ctx *ctx, int64_t n, int64_t k, const int8_t *w, const float *scale,
+                              rf_gate_order order, rf_packed **out, rf_error *why)
 {
     if (!(ctx && out && ((w && scale) || n < 1 || k < 1)))
-        return rf__missing("rf_pack_gated_int8", "ctx, w, scale, out", why);
+        return rf__missing("rf__pack_gated_int8", "ctx, w, scale, out", why);
     return pack_gated(ctx, RF_I8, n, k, &(halves){.i8 = w, .scale = scale}, order, out, why);
 }
 

@@ -218,10 +218,10 @@ rf_status rf__i8_pack(const rf_ctx *ctx, rf_packed *w, const int8_t *q, const fl
     return pack_from(ctx, w, NULL, q, scale, why);
 }
 
-rf_status rf_quantize_int8(const rf_ctx *ctx, int64_t n, int64_t k, const float *w, int8_t *q, float *scale,
-                           rf_error *why)
+rf_status rf__quantize_int8(const rf_ctx *ctx, int64_t n, int64_t k, const float *w, int8_t *q, float *scale,
+                            rf_error *why)
 {
-    if (!(ctx && w && q && scale)) return rf__missing("rf_quantize_int8", "ctx, w, q, scale", why);
+    if (!(ctx && w && q && scale)) return rf__missing("rf__quantize_int8", "ctx, w, q, scale", why);
     if (n < 1 || k < 1)
         return rf_fail(why, RF_EARG, "int8 weights: expected sizes above 0, got [%lld,%lld]", (long long)n,
                        (long long)k);

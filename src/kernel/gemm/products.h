@@ -13,6 +13,40 @@
 #include "kernel/acts.h"
 #include "roformer/kernel/gemm.h"
 
+/* ---- packing beyond rf_pack (gemm.h) ---- */
+
+/* Packs weights that are already int8: the weight is scale[j] w[j,p]. w is [n,k] and scale [n]; both are copied.
+ * Scales from 2^-100 / 127 to 2^100 are accepted (otherwise RF_ENUMERIC). Other arguments and errors as for rf_pack. */
+rf_status rf__pack_int8(const rf_ctx *ctx, int64_t n, int64_t k, const int8_t *w, const float *scale, rf_packed **out,
+                        rf_error *why);
+
+/* The two matrices of a gated feed-forward layer, which rf_packed_product multiplies as one:
+ *
+ *     y[m,n] = act(x w_g^T + b_g) * (x w_u^T + b_u)          Shazeer 2020 (GLU variants), Eq. 5; * by element
+ *
+ *   n       rows of each of the two
+ *   w       [2n,k]: w_g and w_u, one after the other; the bias of rf_packed_product is [2n] in the same order
+ *   order   which of the two is the first half
+ *   other arguments and errors as for rf_pack and rf__pack_int8 */
+typedef enum rf_gate_order { RF_GATE_FIRST, RF_GATE_SECOND } rf_gate_order;
+rf_status rf__pack_gated(const rf_ctx *ctx, rf_type type, int64_t n, int64_t k, const float *w, rf_gate_order order,
+                         rf_packed **out, rf_error *why);
+rf_status rf__pack_gated_int8(const rf_ctx *ctx, int64_t n, int64_t k, const int8_t *w, const float *scale,
+                              rf_gate_order order, rf_packed **out, rf_error *why);
+
+/* Computes the int8 numbers q [n,k] and scales [n] that rf_pack uses for w[n,k] with RF_I8. rf__pack_int8 of them gives
+ * the same bits.
+ *
+ *     scale[j] = max_p |w[j,p]| / 127 (a row of zeros: 1),  q[j,p] = w[j,p] / scale[j], rounded to nearest even
+ *
+ *   q, scale      arrays of the caller
+ *   RF_EARG       a pointer is NULL, or n or k is below 1
+ *   RF_ENUMERIC   as for rf_pack */
+rf_status rf__quantize_int8(const rf_ctx *ctx, int64_t n, int64_t k, const float *w, int8_t *q, float *scale,
+                            rf_error *why);
+
+/* ---- implementations ---- */
+
 /* Two products, one after the other: y = act(x up^T + up_bias) down^T + down_bias. */
 typedef struct rf__pair {
     const rf_packed *up, *down;

@@ -25,7 +25,7 @@ static rf_status read_row(const rf_weights *w, const rf_weight *t, int64_t id, f
     row.count = (size_t)t->dim[1];
     row.bytes = t->bytes / (size_t)t->dim[0];
     row.data = (const char *)t->data + (size_t)id * row.bytes;
-    return rf_weights_read(w, &row, to, 1, why);
+    return rf__weights_read(w, &row, to, 1, why);
 }
 
 rf_status rf__answer_row_read(const rf_params *params, const rf_weights *w, const rf_weight *t, float *to,

@@ -29,7 +29,7 @@ rf_status rf__param_read(const rf_params *params, const rf_param *p, const rf_we
                          rf_error *why)
 {
     if (rf__is_answer_row(params, p)) return rf__answer_row_read(params, w, t, to, why);
-    const rf_status status = rf_weights_read(w, t, to, 1, why);
+    const rf_status status = rf__weights_read(w, t, to, 1, why);
     return status ? status : rf__param_reorder(params, p, to, (size_t)p->dim[p->rank - 1] * sizeof *to, false, why);
 }
 
@@ -37,7 +37,7 @@ rf_status rf__param_codes(const rf_params *params, const rf_param *p, const rf_w
                           int8_t *q, float *scale, rf_error *why)
 {
     rf__weights_codes(t, q);
-    rf_status status = rf_weights_read(w, rf__quantized_scale(w, t), scale, 1, why);
+    rf_status status = rf__weights_read(w, rf__quantized_scale(w, t), scale, 1, why);
     if (!status) status = rf__param_reorder(params, p, q, (size_t)p->dim[1], false, why);
     return status ? status : rf__param_reorder(params, p, scale, sizeof *scale, false, why);
 }

@@ -9,14 +9,14 @@
 
 static const rf_weight *find_spelled(const rf_family *f, const rf_weights *w, const char *name)
 {
-    const rf_weight *t = rf_weights_find(w, name);
+    const rf_weight *t = rf__weights_find(w, name);
     const size_t n = strlen(name);
     for (const rf_spelling *s = f->spelling; s && s->ours; s++) {
         const size_t m = strlen(s->ours);
         char other[160];
         if ((t && !s->first) || n < m || strcmp(name + n - m, s->ours)) continue;
         snprintf(other, sizeof other, "%.*s%s", (int)(n - m), name, s->theirs);
-        const rf_weight *u = rf_weights_find(w, other);
+        const rf_weight *u = rf__weights_find(w, other);
         if (u) return u;
     }
     return t;

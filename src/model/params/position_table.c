@@ -98,7 +98,7 @@ static rf_status compare(const rf_params *p, const rf_weights *w, const rf_weigh
     if (!t->readable || t->rank != 2 || t->dim[1] % 2) return *is = IS_OTHER, RF_OK;
     float *table = rf__alloc(p->ctx, t->count * sizeof *table);
     if (!table) return rf_fail(why, RF_ENOMEM, "out of memory: %s", t->name);
-    rf_status status = rf_weights_read(w, t, table, 0, why);
+    rf_status status = rf__weights_read(w, t, table, 0, why);
     if (!status) *is = relation_of(table, t, formula_of(p, t));
     if (!status && *is == IS_OTHER && base) *base = base_of_table(table, t->dim[0], t->dim[1]);
     if (!status && *is == IS_STORED && kept && !(*kept = rf__ctx_keep(p->ctx, table, t->count * sizeof *table)))
@@ -174,7 +174,7 @@ static rf_status read_frequencies(const rf_params *p, const rf_weights *w, const
     if (t->rank != 1 || t->dim[0] != D / 2)
         return rf_fail(why, RF_EDATA, "%s: %s: expected %lld frequencies, half of a head's columns, got another shape",
                        rf__weights_name(w), t->name, (long long)(D / 2));
-    const rf_status status = rf_weights_read(w, t, x, 1, why);
+    const rf_status status = rf__weights_read(w, t, x, 1, why);
     *same = true;
     for (int64_t k = 0; k < D / 2 && !status; k++) {
         const double computed = pow(c->rope_theta, -2 * (double)k / (double)D);

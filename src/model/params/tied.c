@@ -44,8 +44,8 @@ static rf_status equal(const rf_ctx *ctx, const rf_weights *w, const rf_weight *
     }
     float *x = rf__alloc(ctx, a->count * sizeof *x), *y = rf__alloc(ctx, b->count * sizeof *y);
     rf_status status = x && y ? RF_OK : rf_fail(why, RF_ENOMEM, "out of memory: two tables of %zu numbers", a->count);
-    if (!status) status = rf_weights_read(w, a, x, 0, why);
-    if (!status) status = rf_weights_read(w, b, y, 0, why);
+    if (!status) status = rf__weights_read(w, a, x, 0, why);
+    if (!status) status = rf__weights_read(w, b, y, 0, why);
     if (!status) *same = !memcmp(x, y, a->count * sizeof *x);
     rf__free(ctx, x);
     rf__free(ctx, y);

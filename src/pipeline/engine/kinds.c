@@ -101,7 +101,7 @@ static rf_status compute_labels(rf_engine *e, rf_error *why)
 {
     const rf_answerer *a = e->pipeline->answerer;
     const int64_t outputs = rf_model_config(rf_pipeline_model(e->pipeline))->num_labels,
-                  labels = rf_answerer_labels(a)->n;
+                  labels = rf__answerer_labels(a)->n;
     const float *z = NULL;
     float *score = rf__calloc(e->ctx, (size_t)rf__max64(outputs, labels), sizeof *score);
     rf_status status = score ? logits_of(e, &z, why) : rf_fail(why, RF_ENOMEM, "out of memory: scores");

@@ -259,7 +259,7 @@ rf_status rf_engine_cross(rf_engine *e, const char *query, size_t query_bytes, c
 
 const rf_labels *rf_engine_labels(const rf_engine *e)
 {
-    return e && e->pipeline->answerer ? rf_answerer_labels(e->pipeline->answerer) : NULL;
+    return e && e->pipeline->answerer ? rf__answerer_labels(e->pipeline->answerer) : NULL;
 }
 
 rf_status rf_engine_call(rf_engine *e, rf_engine_function *function, void *user,

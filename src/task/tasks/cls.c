@@ -30,7 +30,7 @@ static void add_metrics(const int32_t gold[], const int32_t predicted[], size_t 
 {
     rf__metric_add(out, "accuracy", rf_accuracy(gold, predicted, n));
     if (K == 2) rf__metric_add(out, "f1", c[1].f1);
-    rf__metric_add(out, "f1_macro", rf_f1_macro(c, K));
+    rf__metric_add(out, "f1_macro", rf__f1_macro(c, K));
     rf__metric_add(out, "matthews_correlation", rf_matthews(c, K, n));
 }
 

@@ -96,8 +96,8 @@ static rf_status evaluate(const rf__answers *a, const rf__items *t, const rf__la
     }
     for (size_t i = 0; i < t->n; i++) same += !memcmp(gold + i * K, gold + all + i * K, K);
     rf__metric_add(out, "accuracy", (double)same / (double)t->n);
-    rf__metric_add(out, "f1_micro", rf_f1_cells(gold, gold + all, t->n, (int32_t)K));
-    rf__metric_add(out, "f1_macro", rf_f1_labels(gold, gold + all, t->n, (int32_t)K));
+    rf__metric_add(out, "f1_micro", rf__f1_cells(gold, gold + all, t->n, (int32_t)K));
+    rf__metric_add(out, "f1_macro", rf__f1_labels(gold, gold + all, t->n, (int32_t)K));
     rf__free(t->ctx, gold);
     return RF_OK;
 }

@@ -53,8 +53,8 @@ static rf_status add_metrics(const rf__items *t, const int32_t gold[], const int
     rf__free(t->ctx, x);
     if (status) return status;
     rf__metric_add(out, "accuracy", rf_accuracy(gold, predicted, t->n));
-    rf__metric_add(out, "mae", rf_mean_absolute_error(gold, predicted, t->n));
-    rf__metric_add(out, "quadratic_kappa", rf_quadratic_kappa(gold, predicted, t->n));
+    rf__metric_add(out, "mae", rf__mean_absolute_error(gold, predicted, t->n));
+    rf__metric_add(out, "quadratic_kappa", rf__quadratic_kappa(gold, predicted, t->n));
     rf__metric_add(out, "spearmanr", spearman);
     return RF_OK;
 }

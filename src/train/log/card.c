@@ -131,7 +131,7 @@ static bool elsewhere(const rf_config *c)
     return *class_of(c).text && rf__config_same_positions(c, &usual);
 }
 
-/* Whether sentence-transformers can load it: an encoder of transformers, and the files of rf_sentence_write. */
+/* Whether sentence-transformers can load it: an encoder of transformers, and the files of rf__sentence_write. */
 static bool sentences(const rf__card *c)
 {
     rf_config encoder = *c->config;

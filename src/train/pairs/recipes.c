@@ -45,12 +45,12 @@ static const char *const text[] = {
         "\"save_steps\": 1000, \"save_total_limit\": 5, \"average_last\": 5, \"bf16\": true}}",
 };
 
-const char *rf_recipe_text(rf_recipe recipe) { return (size_t)recipe < RF_COUNT(text) ? text[recipe] : NULL; }
+const char *rf__recipe_text(rf_recipe recipe) { return (size_t)recipe < RF_COUNT(text) ? text[recipe] : NULL; }
 
 /* A member of a recipe, with a new reference. */
 static rf_status part(rf_recipe recipe, const char *name, json_t **out, rf_error *why)
 {
-    const char *all = rf_recipe_text(recipe);
+    const char *all = rf__recipe_text(recipe);
     json_t *whole = all ? rf__json_parse(all, strlen(all), 0, "recipe", why) : NULL;
     if (!whole)
         return all ? why->code : rf_fail(why, RF_EARG, "recipe: expected a value of rf_recipe, got %d", (int)recipe);

@@ -8,6 +8,7 @@
 
 #include "model/model.h"
 #include "roformer/translate.h"
+#include "text/tokenizer.h"
 #include "train/pairs/translation_job.h"
 #include "score/sums.h"
 
@@ -133,7 +134,7 @@ rf_status rf__translation_bleu(rf__run *r, bool alone, double *bleu, rf_error *w
     const int64_t ranks = rf__ranks(comm), rank = rf__rank(comm), all = (int64_t)t->held.n;
     scoring x = {.ctx = r->ctx, .held = &t->held, .first = rank, .ranks = ranks,
                  .n = rank < all ? (all - rank + ranks - 1) / ranks : 0,
-                 .target = rf_tokenizer_target(r->tokenizer)};
+                 .target = rf__tokenizer_target(r->tokenizer)};
     rf_model *m = NULL;
     bool finite = false;
     rf_status status = rf__agree(comm, begin(r, &x, &m, why), why);

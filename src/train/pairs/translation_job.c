@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "roformer/inspect/files.h"
+#include "text/tokenizer.h"
 #include "train/checkpoint/checksums.h"
 #include "train/checkpoint/folder.h"
 #include "train/pairs/translation_job.h"
@@ -124,7 +125,7 @@ static rf_status begin_sampling(const rf__run *r, rf__pair_training *t, rf_error
     x->alpha = r->o.subword_sampling;
     x->seed = rf__hash64(&r->o.seed, sizeof r->o.seed, 0x64726177);
     x->most = r->o.max_length - 1;
-    const rf_status status = rf_encode_sample(r->tokenizer, "a", 1, NULL, RF_ENCODE_PLAIN, &x->e[0], &own);
+    const rf_status status = rf__encode_sample(r->tokenizer, "a", 1, NULL, RF_ENCODE_PLAIN, &x->e[0], &own);
     return status ? rf_fail(why, status, "subword_sampling: %s", own.text) : RF_OK;
 }
 

@@ -47,4 +47,8 @@ rf_status rf__translation_sides(rf__run *r, bool trained, rf_error *why);
 rf_status rf__recipe_options(rf_train_options *o, const rf_train_options *usual, rf_arena *arena, rf_error *why);
 rf_status rf__recipe_config(const rf_ctx *ctx, rf_recipe recipe, rf_config *out, rf_error *why);
 
+/* A recipe as a JSON object with "about", "config" (keys of config.json) and "options" (names of train_options.def).
+ * NULL for RF_RECIPE_NONE and unknown values. */
+const char *rf__recipe_text(rf_recipe recipe);
+
 #endif
