@@ -41,7 +41,6 @@ typedef struct rf_ctx_options {
     rf_allocator allocator;   /* both functions, or both NULL: those of the C library */
     int threads;              /* workers inside one call; 0: rf_processors(), at most RF_MAX_THREADS */
     const char *isa;          /* highest rung to use: "ref" or a name in rungs.def; NULL: the best */
-    const char *products;     /* NULL or "built-in", which are equivalent; kept for programs written for 0.2 */
     const char *dictionary;   /* compiled dictionary of Chinese words for tokenizers whose folder has none; NULL:
                                  none */
 } rf_ctx_options;
@@ -54,7 +53,7 @@ void rf_ctx_options_init(rf_ctx_options *o, size_t size);
  *   options    copied; NULL: all defaults
  *   out        freed with rf_ctx_free; unchanged on error
  *   RF_EARG    the options were not initialized; one of the allocator's functions is NULL; threads is below 0 or above
- *              RF_MAX_THREADS; isa is not a rung that this machine supports; products is not "built-in"
+ *              RF_MAX_THREADS; isa is not a rung that this machine supports
  *   RF_ENOMEM  out of memory */
 rf_status rf_ctx_new(const rf_ctx_options *options, rf_ctx **out, rf_error *why);
 void rf_ctx_free(rf_ctx *ctx);

@@ -45,7 +45,7 @@ static int threads_of_machine(void)
 }
 
 /* What kernels need in addition to their table: products, workers. */
-static rf_status equip(rf_ctx *ctx, const rfk_table *best, const char *products, rf_error *why)
+static rf_status equip(rf_ctx *ctx, const rfk_table *best, rf_error *why)
 {
     rfk_table *kernels = rf__alloc(ctx, sizeof *kernels);
     if (!kernels) return rf_fail(why, RF_ENOMEM, "out of memory: a kernel table of %zu bytes", sizeof *kernels);
@@ -57,7 +57,6 @@ static rf_status equip(rf_ctx *ctx, const rfk_table *best, const char *products,
     rf_status status = rf__kept_bytes_new(ctx, why);
     if (!status) status = rf__memory_folders_new(ctx, why);
     if (!status) status = rf__product_state_new(ctx, why);
-    if (!status) status = rf__products_choose(products, why);
     return status ? status : rf__pool_new(ctx, why);
 }
 
@@ -72,7 +71,7 @@ rf_status rf_ctx_new(const rf_ctx_options *options, rf_ctx **out, rf_error *why)
     rf_ctx_options o;
     rfk_table best = {0};
     rf_ctx_defaults(&o);
-    if (rf__options_read(&o, sizeof o, RF_SIZE_TO(rf_ctx_options, products), options, "rf_ctx_options", why))
+    if (rf__options_read(&o, sizeof o, RF_SIZE_TO(rf_ctx_options, dictionary), options, "rf_ctx_options", why))
         return RF_EARG;
     if (o.threads < 0 || o.threads > RF_MAX_THREADS)
         return rf_fail(why, RF_EARG, "threads: expected 0 to %d, got %d", RF_MAX_THREADS, o.threads);
@@ -90,7 +89,7 @@ rf_status rf_ctx_new(const rf_ctx_options *options, rf_ctx **out, rf_error *why)
     };
     if (o.dictionary && !(ctx->dictionary = rf__strdup(ctx, o.dictionary)))
         status = rf_fail(why, RF_ENOMEM, "out of memory: a path");
-    if (!status) status = equip(ctx, &best, o.products, why);
+    if (!status) status = equip(ctx, &best, why);
     if (status) rf_ctx_free(ctx);
     else *out = ctx;
     return status;

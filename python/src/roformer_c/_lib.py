@@ -12,7 +12,7 @@ from . import _abi as abi
 from . import errors
 
 
-SONAME = "libroformer.so.3"                                     # of a system's package; a wheel has its own file
+SONAME = "libroformer.so.4"                                     # of a system's package; a wheel has its own file
 
 
 def _load() -> Any:

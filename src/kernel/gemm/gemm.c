@@ -79,13 +79,6 @@ const rf__products *rf__products_for(const rf_ctx *ctx, rf_type type)
     return type == RF_BF16 && by != &rf__products_ref ? &rf__products_bf16 : by;
 }
 
-rf_status rf__products_choose(const char *name, rf_error *why)
-{
-    if (!name || !strcmp(name, "built-in")) return RF_OK;
-    return rf_fail(why, RF_EARG, "products: expected \"built-in\", got \"%s\"%s", name,
-                   strcmp(name, "onednn") ? "" : "; oneDNN is no longer part of this library: leave products out");
-}
-
 const char *rf_gemm_backend(const rf_ctx *ctx) { return rf__products_at(ctx, 0)->name; }
 
 /* ---- checks ------------------------------------------------------------------------------------------------------ */

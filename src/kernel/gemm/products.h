@@ -106,9 +106,6 @@ const rf__products *rf__products_for(const rf_ctx *ctx, rf_type type);
 int64_t rf__packed_pairs(const rf_ctx *ctx, const rf_packed *up, const rf_packed *down, int64_t m);
 rf_status rf__packed_pair(const rf_ctx *ctx, const rf__pair *x, int64_t blocks, rf_error *why);
 
-/* The implementation that a caller names: "built-in" or NULL; RF_EARG for anything else. */
-rf_status rf__products_choose(const char *name, rf_error *why);
-
 /* rf__products_i8's pack function for weights that are in int8 already. */
 rf_status rf__i8_pack(const rf_ctx *ctx, rf_packed *w, const int8_t *q, const float *scale, rf_error *why);
 
