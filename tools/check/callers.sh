@@ -5,8 +5,8 @@
 # tree uses, and a test shows how.  Prints the number of functions, and of those.
 set -eu
 cd "$(dirname "$0")/../.."
-# To cancel a call, from another thread; long calls of programs end with the process.
-tested='rf_cancel_after rf_cancel_clear rf_cancel_free rf_cancel_is_set rf_cancel_new rf_cancel_set rf_pipeline_set_cancel rf_session_set_cancel'
+# What examples/cancel.c shows with a pipeline, for a session.
+tested=rf_session_set_cancel
 # Sequences of the cache, and results of a batch, beside those that the examples and the bench use (model.h, generate.h).
 tested="$tested rf_sequence_bytes rf_sequence_length rf_sequence_memory rf_sequence_read rf_sequence_source_bytes"
 tested="$tested rf_session_embed rf_session_generate rf_session_logprobs rf_session_pair_logits"

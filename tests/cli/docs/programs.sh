@@ -47,6 +47,10 @@ ln -s "$shipped" run-1
 awk 'NR == 1 && !($1 == 1 && $2 > $3) { exit 1 } END { exit NR != 3 }' got || fail "embed: $(cat got)"
 expect 1 'cannot open|no such' "$examples/embed" nowhere text
 
+"$examples/cancel" run-1 0 "A dog barks." > got || fail "cancel"
+holds got "texts: canceled"
+holds got "one text: "
+
 "$examples/fill_mask" run-1 "The capital of France is [MASK]." > got || fail "fill_mask"
 "$program" fill-mask -m run-1 --json "The capital of France is [MASK]." | grep -o '"token": [0-9]*' | wc -l > expected
 [ "$(wc -l < got)" -eq "$(cat expected)" ] || fail "fill_mask: $(cat got)"
