@@ -1,7 +1,7 @@
 /* choose.c — chooses the next token from a model's logits.
  *
- *     score(w)  repetition_penalty, presence_penalty, frequency_penalty, suppress, no_repeat_ngram_size, min_new_tokens;
- *               the likeliest, or of score / temperature
+ *     score(w)  repetition_penalty, presence_penalty, frequency_penalty, suppress, no_repeat_ngram_size,
+ *               min_new_tokens; the likeliest, or of score / temperature
  *     top_k     the k largest
  *     top_p     the fewest whose probabilities add up to top_p                                     Holtzman et al. 2020
  *     min_p     those with at least min_p of the largest probability                                 Nguyen et al. 2024

@@ -29,7 +29,7 @@ typedef struct rf__writing {
     int64_t most;                       /* new tokens                                                                 */
     const rf_translate_source *source;  /* the source that it translates, or NULL                                     */
     uint8_t *flag;                      /* [V]                                                                        */
-    double *less;                       /* [V] presence and frequency penalties of its new tokens; NULL: there are none */
+    double *less;                       /* [V] penalties of its new tokens (rf__scores.less)                          */
     rf_key key;
     uint64_t occurrence;
     size_t bytes, source_bytes;         /* of its keys at maximum length; of what is stored for its source            */
@@ -118,6 +118,9 @@ enum { RF__STEP_TOKENS = 2048 };
 /* Allocates the lists of a text whose tokens and `most` are known. false: out of memory. */
 bool rf__writing_space(const rf__writer *w, rf__writing *t);
 void rf__writing_free(rf__writer *w, rf__writing *t);
+
+/* The text gets the new token `id`: presence_penalty, and frequency_penalty once more. */
+void rf__writing_penalize(const rf__writer *w, rf__writing *t, int32_t id);
 
 /* Ends a text, or the search that it is a beam of; `why`: the error of this text. */
 void rf__writing_end(rf__writer *w, rf__writing *t, rf_generate_end end, const rf_error *why);

@@ -1,5 +1,5 @@
-/* test_generate.c — mirrors src/decode/generate.c, src/decode/choose.c: transformers' tokens and probabilities, and the
- * documented guarantees. */
+/* test_generate.c — mirrors src/decode/generate.c, src/decode/writing.c, src/decode/choose.c: transformers' tokens and
+ * probabilities, and the documented guarantees. */
 #include "t.h"
 
 #include "decode/choose.h"

@@ -132,7 +132,7 @@ static void refusals(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(windows), cmocka_unit_test(the_most_likely), cmocka_unit_test(long_texts),
-                                       cmocka_unit_test(refusals)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(windows), cmocka_unit_test(the_most_likely),
+                                       cmocka_unit_test(long_texts), cmocka_unit_test(refusals)};
     return cmocka_run_group_tests_name("model/logprobs", tests, NULL, NULL);
 }

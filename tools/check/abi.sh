@@ -2,8 +2,8 @@
 # abi.sh LIBRARY.so [--renew]  compares the exported functions and the sizes of the public structs with tools/abi.txt
 # abi.sh --since TAG           compares the shared library with that of a release, in every detail (abidiff)
 #
-# tools/abi.txt is what the last change of the public interface was seen to be: whoever changes it runs `make abi`, and
-# the change stands in his commit. Nothing is promised before the first tag; after a tag, --since decides whether the
+# tools/abi.txt is the public interface after its last change: `make abi` renews it, so that a change of the interface
+# stands in the commit that makes it. Nothing is promised before the first tag; after a tag, --since decides whether a
 # change needs a new soname (SOVERSION in CMakeLists.txt, and the version node in cmake/roformer.map). A change that no
 # program can notice is a suppression with its reason in tools/roformer.abignore. --since compiles both libraries with
 # full debug information and without optional parts, in build/abi, and exits with 77 without abigail-tools.

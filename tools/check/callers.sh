@@ -7,9 +7,9 @@ set -eu
 cd "$(dirname "$0")/../.."
 # What examples/cancel.c shows with a pipeline, for a session.
 tested=rf_session_set_cancel
-# Sequences of the cache, and results of a batch, beside those that the examples and the bench use (model.h, generate.h).
+# Sequences of the cache, and results of a batch; the examples and the bench use others (model.h, generate.h).
 tested="$tested rf_sequence_bytes rf_sequence_length rf_sequence_memory rf_sequence_read rf_sequence_source_bytes"
-tested="$tested rf_session_embed rf_session_generate rf_session_logprobs rf_session_pair_logits"
+tested="$tested rf_session_embed rf_session_generate rf_session_pair_logits"
 # In f32, without the suffix _as; with the defaults of a family; copies of configs of a later library.
 tested="$tested rf_answerer_open rf_evaluate_mlm rf_config_defaults_of rf_config_copy"
 # Products, numbers and tables of the library of kernels; several poolings.

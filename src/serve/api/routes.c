@@ -46,7 +46,7 @@
         {"repetition_penalty",       SRV_REAL, false, RF_REPETITION_PENALTY_LEAST, \
          RF_REPETITION_PENALTY_MOST, NULL,     NULL,  "penalty of tokens that the text has; 1: none"}, \
         {"presence_penalty",        SRV_REAL, false, -RF_PRESENCE_PENALTY_MOST, \
-         RF_PRESENCE_PENALTY_MOST, NULL,     NULL,  "subtracted from the scores of tokens of the new text; default: 0"}, \
+         RF_PRESENCE_PENALTY_MOST, NULL,     NULL,  "taken from the scores of tokens of the new text; default: 0"}, \
         {"frequency_penalty",       SRV_REAL, false, -RF_PRESENCE_PENALTY_MOST, \
          RF_PRESENCE_PENALTY_MOST, NULL,     NULL,  "the same for each time that they occur; default: 0"}, \
         {"seed", \
