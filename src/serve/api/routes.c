@@ -58,7 +58,7 @@
          NULL, \
          "the same seed gives the same text; without it, each request samples anew"}, \
     { \
-        "stop", SRV_STRINGS, false, 0, 0, NULL, NULL, "at most 4 strings that end the text" \
+        "stop", SRV_STRINGS, false, 0, 0, NULL, NULL, "at most 16 strings that end the text" \
     }
 
 #define MIN_TOKENS \

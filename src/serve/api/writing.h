@@ -6,7 +6,7 @@
 #include "serve/shared_call.h"
 
 /* Most stop strings of a request; most tokens that are shown with each new one. */
-enum { SRV_STOPS = 4, SRV_TOPS = 20 };
+enum { SRV_STOPS = 16, SRV_TOPS = 20 };
 
 /* A new token: its text ends at byte `to` of the item's. */
 typedef struct note {

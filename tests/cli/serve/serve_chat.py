@@ -215,6 +215,19 @@ def prompts_have_log_probabilities():
 
 
 @test
+def stop_strings():
+    """HumanEval has five; a text ends before the first that comes."""
+    ask = {"model": "causal", "prompt": "hello", "temperature": 0, "max_tokens": 12}
+    with Server(program, "-m", "causal") as s:
+        text = status(s.post("/v1/completions", ask), 200).json()["choices"][0]["text"]
+        none = [f"absent {i}" for i in range(15)]
+        c = status(s.post("/v1/completions", {**ask, "stop": [*none, text[3:5]]}), 200).json()["choices"][0]
+        expect(c["text"] == text[:text.index(text[3:5])] and c["finish_reason"] == "stop", c, text)
+        a = status(s.post("/v1/completions", {**ask, "stop": [*none, "a", "b"]}), 400)
+        expect("expected at most 16 strings, got 17" in a.body.decode(), a)
+
+
+@test
 def penalties():
     ask = {"model": "causal", "prompt": "hello", "temperature": 3, "seed": 1, "max_tokens": 12}
     with Server(program, "-m", "chat", "-m", "causal") as s:
