@@ -257,7 +257,7 @@ static rf_status hear_prompt(rf_pipeline *p, const writing *x, item *first, rf_e
     if (!status && n)
         status = rf_session_logprobs(rf_pipeline_session(p), first->id, first->ids, 0, 0, logprob, x->tops, top, why);
     for (item *y = first; y < first + x->times && !status; y++) {
-        if (!grow(&y->note, &y->note_space, n, sizeof *y->note) ||
+        if (!grow(&y->note, &y->note_space, n + 1, sizeof *y->note) ||
             !grow(&y->top, &y->top_space, n * tops + 1, sizeof *y->top)) {
             status = rf_fail(why, RF_ENOMEM, "out of memory: a prompt of %zu tokens", n);
             break;
