@@ -125,8 +125,16 @@ static size_t write_part(int fd, const char *text, size_t size)
     return at;
 }
 
-/* The access log. A full disk does not stop the server; it is reported once. A line of which only a part was written is
- * ended before the next one. */
+/* Takes back what was written last. false: it stays, as in a pipe. */
+static bool take_back(int fd, size_t size)
+{
+    struct stat st;
+    return !fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size >= (off_t)size &&
+           !ftruncate(fd, st.st_size - (off_t)size);
+}
+
+/* The access log. A full disk does not stop the server; it is reported once. Of a line that does not fit, nothing is
+ * written, or else it is ended before the next one. */
 static void write_log(void *user, const char *line, size_t size)
 {
     job *j = user;
@@ -135,7 +143,7 @@ static void write_log(void *user, const char *line, size_t size)
     if (done < size) {
         if (!j->lost) cli_error("--access-log %s: expected to write a line, got: %s", j->a->log, strerror(errno));
         j->lost = true;
-        j->half |= done > 0;
+        j->half |= done > 0 && !take_back(j->log, done);
         return;
     }
     if (j->lost) cli_error("--access-log %s: lines are written again", j->a->log);
