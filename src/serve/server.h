@@ -342,6 +342,7 @@ typedef struct srv_loop {
     pthread_t thread;
     int wake;          /* -1: not open                                                               */
     bool runs;         /* the thread exists                                                          */
+    bool freed;        /* a connection has ended: libmicrohttpd accepts others when it is called again */
     atomic_bool ends;
 } srv_loop;
 

@@ -425,6 +425,7 @@ static void on_connection(void *user, struct MHD_Connection *mhd, void **own, en
     if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
         srv_connection_end(s, *own);
         *own = NULL;
+        s->loop.freed = true;
         return;
     }
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD);

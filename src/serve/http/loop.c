@@ -14,11 +14,13 @@
 
 enum { MOST = 1000, PAUSE = 10000 }; /* milliseconds between calls; microseconds after a failure */
 
-/* Milliseconds until libmicrohttpd has something to do by itself; -1: never. */
-static int wait_of(struct MHD_Daemon *daemon)
+/* Milliseconds until libmicrohttpd has something to do by itself; -1: never. At the limit of connections or of
+ * descriptors it does not look at the socket that listens, until it is called after a connection has ended. */
+static int wait_of(const srv_server *s)
 {
     MHD_UNSIGNED_LONG_LONG most;
-    if (MHD_get_timeout(daemon, &most) != MHD_YES) return -1;
+    if (s->loop.freed) return 0;
+    if (MHD_get_timeout(s->daemon, &most) != MHD_YES) return -1;
     return most < MOST ? (int)most : MOST;
 }
 
@@ -29,7 +31,8 @@ static void *loop(void *user)
     struct pollfd all[] = {{.fd = info->epoll_fd, .events = POLLIN}, {.fd = s->loop.wake, .events = POLLIN}};
     while (!atomic_load(&s->loop.ends)) {
         eventfd_t n;
-        const int ready = poll(all, 2, wait_of(s->daemon));
+        const int ready = poll(all, 2, wait_of(s));
+        s->loop.freed = false;
         if (ready > 0 && all[1].revents) eventfd_read(s->loop.wake, &n); /* before MHD_run: it may be woken for more */
         if ((ready < 0 && errno != EINTR) || MHD_run(s->daemon) != MHD_YES) usleep(PAUSE);
     }

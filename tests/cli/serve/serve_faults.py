@@ -59,6 +59,24 @@ def s11_the_server_recovers_when_descriptors_run_out():
 
 
 @test
+def s11_who_waits_for_a_descriptor_is_served_when_others_end():
+    """The others end all at once, and nothing else happens."""
+    with Server(program, "-m", "model", files=64) as s:
+        before = embed(s)
+        many = [s.connect() for _ in range(100)]
+        for c in many:
+            c.send(b"GET /ping HTTP/1.1\r\n")
+        s.wait_for(lambda: s.descriptors() == 64, "there are no more descriptors")
+        s.signal(signal.SIGSTOP)
+        for c in many:
+            c.close()
+        with s.connect() as c:
+            c.send(request("POST", "/embed", {"inputs": TEXT}))
+            s.signal(signal.SIGCONT)
+            expect(status(c.read(), 200).body == before, "another vector than before")
+
+
+@test
 def many_connections_opened_and_dropped():
     """CONNECTIONS=100000 is the long form."""
     with Server(program, "-m", "model") as s:
