@@ -10,6 +10,7 @@
 
 #include "base/files/path.h"
 #include "roformer/inspect/files.h"
+#include "store/store.h"
 #include "store/task.h"
 #include "text/tokenizer.h"
 #include "train/checkpoint/average.h"

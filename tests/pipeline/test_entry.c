@@ -5,6 +5,7 @@
 #include "random_weights.h"
 #include "roformer/roformer.h"
 #include "store/task.h"
+#include "store/store.h"
 
 static rf_status ctx_door(const rf_ctx *ctx, const void *o, rf_error *why)
 {

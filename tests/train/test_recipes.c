@@ -2,6 +2,7 @@
 #include "t.h"
 
 #include "train/pairs/translation_job.h"
+#include "store/store.h"
 
 /* Every recipe is complete: its model can be created, its options are known and within their limits, and options of the
  * caller take precedence. */

@@ -7,7 +7,7 @@
 
 #include "model/params/param_row.h"
 #include "roformer/checkpoint.h"
-#include "store/store.h"
+#include "store/tensors.h"
 
 /* The layers of one stack: all layers, or those of the encoder, or of the decoder. Each stack has its own config, in
  * which the keys that exist for both sides (layers, heads, feed-forward, encoding, is_decoder) have the values of its
