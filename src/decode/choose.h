@@ -7,11 +7,12 @@
 #include "roformer/generate.h"
 
 typedef struct rf__candidate { double p, distance; int32_t id; } rf__candidate;
-enum { RF__SEEN = 1, RF__SUPPRESSED = 2, RF__REPEATS = 4, RF__EARLY = 8,
+enum { RF__SEEN = 1, RF__SUPPRESSED = 2, RF__REPEATS = 4, RF__EARLY = 8, RF__WRITTEN = 16,
        RF__EXCLUDED = RF__SUPPRESSED | RF__REPEATS | RF__EARLY };
 
-/* The logits of the next token and what the text so far says of them. flag: RF__SEEN, or the reasons why a token is
- * excluded. less: what is subtracted from the scores of tokens that are RF__SEEN; NULL: nothing. */
+/* The logits of the next token and what the text so far says of them. flag: RF__SEEN, RF__WRITTEN in the new text, or
+ * the reasons why a token is excluded. less: what is subtracted from the scores of tokens that are RF__SEEN; NULL:
+ * nothing. */
 typedef struct rf__scores {
     const float *logits;        /* [V] */
     const uint8_t *flag;        /* [V] */

@@ -318,8 +318,7 @@ static void hand_out(rf__writer *w, rf__writing *t)
         rf__writing_end(w, t, RF_GENERATE_FAILED, &why);
         return;
     }
-    t->flag[t->next.id] |= RF__SEEN;
-    rf__writing_penalize(w, t, t->next.id);
+    rf__writing_note(w, t, t->next.id);
     t->logprob[t->next.index] = t->next.logprob;
     t->id[t->n++] = t->next.id;
     const int enough = w->sink ? w->sink(w->user, &t->next) : 0;

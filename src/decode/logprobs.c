@@ -53,9 +53,10 @@ int64_t rf__top_logprobs(const float *logits, int64_t V, double log_sum, int64_t
     return n;
 }
 
-void rf__logprobs_of(const rf_ctx *ctx, const float *logits, const int32_t id[], int64_t n, int64_t V, double out[])
+void rf__logprobs_of(const rf_ctx *ctx, const float *logits, const int32_t id[], int64_t n, int64_t V, double out[],
+                     int64_t tops, rf_token_logprob top[])
 {
-    rf__parallel(ctx, n, one_row, &(struct rows){.k = ctx->k, .logits = logits, .id = id, .out = out, .V = V});
+    rf__parallel(ctx, n, one_row, &(struct rows){ctx->k, logits, id, out, top, V, tops});
 }
 
 /* Tokens [at, at + n) of a window. Those from `from` on predict their successors; the last token of the window predicts
@@ -84,10 +85,9 @@ static rf_status read_piece(const reading *x, int64_t at, int64_t n, rf_error *w
     const rf_status status = x->sequence
                                  ? rf_session_continue(x->session, &x->sequence, &b, row, rows, &logits, why)
                                  : rf_session_mlm_logits(x->session, &b, row, rows, &logits, why);
-    struct rows r = {.k = ctx->k, .logits = logits, .id = x->id + first + 1, .out = x->logprob + first + 1, .V = x->V,
-                     .tops = x->tops};
-    if (x->tops) r.top = x->top + (first + 1) * x->tops;
-    if (!status) rf__parallel(ctx, rows, one_row, &r);
+    if (!status)
+        rf__logprobs_of(ctx, logits, x->id + first + 1, rows, x->V, x->logprob + first + 1, x->tops,
+                        x->tops ? x->top + (first + 1) * x->tops : NULL);
     rf__free(ctx, row);
     return status;
 }

@@ -1,5 +1,4 @@
 /* session.c — the workspace of one thread for a model: a graph that does not record, and the encoder bound to it. */
-#include "decode/decode.h"
 #include "graph/graph.h"
 #include "decode/session.h"
 #include "model/positions.h"

@@ -154,7 +154,7 @@ rf_status rf__session_translation_logprobs(rf_session *session, const rf_batch *
     const float *logits;
     int32_t *lists = NULL;
     const rf_status status = given_logits(session, source, target, target->N, &lists, &logits, why);
-    if (!status) rf__logprobs_of(m->ctx, logits, target->id, target->N, m->config.vocab_size, logprob);
+    if (!status) rf__logprobs_of(m->ctx, logits, target->id, target->N, m->config.vocab_size, logprob, 0, NULL);
     rf__free(m->ctx, lists);
     return status;
 }

@@ -3,7 +3,6 @@
 #define RF_WRITER_H
 
 #include "decode/choose.h"
-#include "decode/decode.h"
 #include "decode/generation_options.h"
 #include "decode/session.h"
 #include "model/cache.h"
@@ -106,8 +105,9 @@ static inline int32_t rf__forced(const rf__writer *w, const rf__writing *t)
 /* log softmax(logits)[id] is logits[id] minus this number. */
 double rf__log_sum(const rfk_table *k, const float *logits, int64_t V);
 
-/* out[i] = log softmax(row i of the logits)[id[i]] of n rows. */
-void rf__logprobs_of(const rf_ctx *ctx, const float *logits, const int32_t id[], int64_t n, int64_t V, double out[]);
+/* out[i] = log softmax(row i of the logits)[id[i]] of n rows; top [n, tops]: the most likely tokens of each row. */
+void rf__logprobs_of(const rf_ctx *ctx, const float *logits, const int32_t id[], int64_t n, int64_t V, double out[],
+                     int64_t tops, rf_token_logprob top[]);
 
 /* The `most` most likely tokens; of equal ones the smallest id is first. Returns their number. */
 int64_t rf__top_logprobs(const float *logits, int64_t V, double log_sum, int64_t most, rf_token_logprob *top);
@@ -119,8 +119,8 @@ enum { RF__STEP_TOKENS = 2048 };
 bool rf__writing_space(const rf__writer *w, rf__writing *t);
 void rf__writing_free(rf__writer *w, rf__writing *t);
 
-/* The text gets the new token `id`: presence_penalty, and frequency_penalty once more. */
-void rf__writing_penalize(const rf__writer *w, rf__writing *t, int32_t id);
+/* The text gets the new token `id`: its flags, presence_penalty, and frequency_penalty once more. */
+void rf__writing_note(const rf__writer *w, rf__writing *t, int32_t id);
 
 /* Ends a text, or the search that it is a beam of; `why`: the error of this text. */
 void rf__writing_end(rf__writer *w, rf__writing *t, rf_generate_end end, const rf_error *why);

@@ -48,10 +48,8 @@ void rf__writing_end(rf__writer *w, rf__writing *t, rf_generate_end end, const r
     if (w->done && w->done(w->user, t->number, end, why)) w->stopped = true;
 }
 
-void rf__writing_penalize(const rf__writer *w, rf__writing *t, int32_t id)
+void rf__writing_note(const rf__writer *w, rf__writing *t, int32_t id)
 {
-    bool first = true;
-    if (!t->less) return;
-    for (int64_t i = t->prompt; first && i < t->n; i++) first = t->id[i] != id;
-    t->less[id] += w->o->frequency_penalty + (first ? w->o->presence_penalty : 0);
+    if (t->less) t->less[id] += w->o->frequency_penalty + (t->flag[id] & RF__WRITTEN ? 0 : w->o->presence_penalty);
+    t->flag[id] |= RF__SEEN | RF__WRITTEN;
 }

@@ -4,7 +4,7 @@
  *
  * Text is passed on as soon as a token is chosen. The text of n tokens is a prefix of that of n + 1, except for a final
  * U+FFFD for an incomplete character, which is held back until its other bytes have been generated. */
-#include "decode/decode.h"
+#include "decode/session.h"
 #include "decode/generation_options.h"
 #include "model/model.h"
 #include "pipeline/pipeline.h"

@@ -3,7 +3,6 @@
  *     text  ->  [s_1 ... s_m </s>] [...]  ->  [t_1 ... t_n] [...]  ->  text                brackets for each part */
 #include <pthread.h>
 
-#include "decode/decode.h"
 #include "model/cache.h"
 #include "decode/generation_options.h"
 #include "decode/session.h"

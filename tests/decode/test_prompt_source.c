@@ -1,7 +1,7 @@
 /* test_prompt_source.c — mirrors src/decode/generate.c (rf__session_generate_from): prompts that arrive during
  * generation give the same bits as in a list; when the source is called, and that it can end the call. */
 #include "../model/causal.h"
-#include "decode/decode.h"
+#include "decode/session.h"
 #include "roformer/generate.h"
 
 enum { PROMPTS = 9, MOST = 12, SAMPLES = 2, TEXTS = PROMPTS * SAMPLES };

@@ -1,7 +1,7 @@
 /* test_sequence.c — mirrors src/decode/sequence.c: sequences that are started, forked, continued and dropped in any
  * order have the bits of a single forward pass. */
 #include "../model/causal.h"
-#include "decode/decode.h"
+#include "decode/session.h"
 #include "model/model.h"
 
 /* ---- any schedule ------------------------------------------------------------------------------------------------ */

@@ -1,7 +1,7 @@
 /* test_source_arrival.c — mirrors src/decode/translate.c and src/decode/sources.c (rf__session_translate_from): sources
  * that arrive during translation have the bits of a list; they join and leave between steps; failures and memory. */
 #include "../model/translating.h"
-#include "decode/decode.h"
+#include "decode/session.h"
 
 enum { MANY = 17, MOST = 20 };
 

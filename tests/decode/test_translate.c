@@ -1,6 +1,6 @@
 /* test_translate.c — mirrors src/decode/translate.c, src/decode/sources.c, and the parts of sequence.c, cache.c, beam.c
  * and generate.c that concern sources: cached = recomputed, many = one by one, scores, memory, rejected input. */
-#include "decode/decode.h"
+#include "decode/session.h"
 #include "families.h"
 
 #include "decode/generation_options.h"

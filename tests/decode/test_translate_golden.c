@@ -1,6 +1,6 @@
 /* test_translate_golden.c — mirrors src/decode/translate.c: texts, scores and attention to sources as in transformers
  * (tools/golden/golden_translate.py). */
-#include "decode/decode.h"
+#include "decode/session.h"
 #include "families.h"
 
 #include "decode/generation_options.h"

@@ -119,17 +119,19 @@ static double metric(const served *s, const char *name)
     return strtod(at + strlen(line), NULL);
 }
 
-static void await_metric(const served *s, const char *name, double expected)
-{
-    double got = 0;
-    for (int i = 0; i < 60000 && (got = metric(s, name)) != expected; i++) usleep(5000);
-    if (got != expected) fail_msg("%s: expected %g, got %g", name, expected, got);
-}
-
 /* One of two: what a slow machine may miss, and what comes after it. */
 static void await_metric_or(const served *s, const char *name, double expected, const char *later, double then)
 {
-    for (int i = 0; i < 60000 && metric(s, name) != expected && metric(s, later) != then; i++) usleep(5000);
+    for (int i = 0; i < 60000; i++) {
+        if (metric(s, name) == expected || metric(s, later) == then) return;
+        usleep(5000);
+    }
+    fail_msg("%s: expected %g, got %g", name, expected, metric(s, name));
+}
+
+static void await_metric(const served *s, const char *name, double expected)
+{
+    await_metric_or(s, name, expected, name, expected);
 }
 
 static void leave(int fd, bool at_once)

@@ -173,10 +173,7 @@ static bool read_ids(srv_request *r, writing *x)
 {
     item *y = x->item;
     rf_encoding e;
-    const bool fits = srv_encode_prompt(r, y, "messages", &e);
-    if (fits && !(y->id = calloc(e.n + 1, sizeof *y->id))) no_memory(r);
-    if (y->id) memcpy(y->id, e.id, e.n * sizeof *y->id);
-    y->ids = (int64_t)e.n;
+    if (srv_encode_prompt(r, y, "messages", &e)) srv_keep_ids(r, y, &e, 0);
     rf_encoding_clear(&e);
     for (int64_t i = 1; i < x->items; i++)
         x->item[i] = (item){.prompt = y->prompt, .bytes = y->bytes, .id = y->id, .ids = y->ids, .last = y->last};

@@ -182,6 +182,16 @@ bool srv_encode_prompt(srv_request *r, item *y, const char *name, rf_encoding *e
     return srv_prompt_fits(r, name, (int64_t)e->n, "tokens");
 }
 
+bool srv_keep_ids(srv_request *r, item *y, const rf_encoding *e, size_t opens)
+{
+    y->id = calloc(e->n + opens + 1, sizeof *y->id);
+    if (!y->id) return srv_error(r, 503, "Overloaded", "out of memory: a prompt of %zu tokens", e->n), false;
+    y->ids = (int64_t)(e->n + opens);
+    if (opens) y->id[0] = rf_tokenizer_cls(r->model->tokenizer);
+    if (e->n) memcpy(y->id + opens, e->id, e->n * sizeof *y->id);
+    return true;
+}
+
 /* The number of tokens of a prompt, and the tokens if they get notes. false: answered. */
 static bool count_tokens(srv_request *r, const writing *x, item *y, const char *name)
 {
@@ -189,13 +199,7 @@ static bool count_tokens(srv_request *r, const writing *x, item *y, const char *
     bool good = srv_encode_prompt(r, y, name, &e);
     const size_t opens = rf__tokenizer_opens(r->model->tokenizer);
     y->prompt_tokens = (int64_t)(e.n + opens);
-    if (good && x->hears && y->prompt_tokens) {
-        y->id = calloc(e.n + opens, sizeof *y->id);
-        y->ids = y->prompt_tokens;
-        if (!y->id) good = false, srv_error(r, 503, "Overloaded", "out of memory: a prompt of %zu tokens", e.n);
-        if (good && opens) y->id[0] = rf_tokenizer_cls(r->model->tokenizer);
-        if (good && e.n) memcpy(y->id + opens, e.id, e.n * sizeof *y->id);
-    }
+    if (good && x->hears && y->prompt_tokens) good = srv_keep_ids(r, y, &e, opens);
     rf_encoding_clear(&e);
     return good;
 }

@@ -229,6 +229,13 @@ static bool grow(void *array, size_t *space, size_t need, size_t size)
     return true;
 }
 
+/* Space for n notes with their most likely tokens. */
+static bool reserve_notes(const writing *x, item *y, size_t n)
+{
+    return grow(&y->note, &y->note_space, n + 1, sizeof *y->note) &&
+           grow(&y->top, &y->top_space, n * (size_t)x->tops + 1, sizeof *y->top);
+}
+
 /* Notes a new token, before its text comes. */
 static int hear(void *user, const rf_generated *token)
 {
@@ -236,10 +243,8 @@ static int hear(void *user, const rf_generated *token)
     writing *x;
     item *y = find(b, token->text, &x);
     if (!y || x->tops < 0) return 0;
-    const size_t n = (size_t)y->notes + 1, tops = (size_t)rf__min64(x->tops, token->tops);
-    if (!grow(&y->note, &y->note_space, n, sizeof *y->note) ||
-        !grow(&y->top, &y->top_space, n * (size_t)x->tops + 1, sizeof *y->top))
-        return y->text.failed = true;
+    const size_t tops = (size_t)rf__min64(x->tops, token->tops);
+    if (!reserve_notes(x, y, (size_t)y->notes + 1)) return y->text.failed = true;
     y->note[y->notes] = (note){token->id, token->stops != 0, token->logprob, y->text.n};
     for (size_t i = 0; i < (size_t)x->tops; i++)
         y->top[(size_t)y->notes * (size_t)x->tops + i] = i < tops ? token->top[i] : (rf_token_logprob){-1, 0};
@@ -257,8 +262,7 @@ static rf_status hear_prompt(rf_pipeline *p, const writing *x, item *first, rf_e
     if (!status && n)
         status = rf_session_logprobs(rf_pipeline_session(p), first->id, first->ids, 0, 0, logprob, x->tops, top, why);
     for (item *y = first; y < first + x->times && !status; y++) {
-        if (!grow(&y->note, &y->note_space, n + 1, sizeof *y->note) ||
-            !grow(&y->top, &y->top_space, n * tops + 1, sizeof *y->top)) {
+        if (!reserve_notes(x, y, n)) {
             status = rf_fail(why, RF_ENOMEM, "out of memory: a prompt of %zu tokens", n);
             break;
         }

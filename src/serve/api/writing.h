@@ -108,6 +108,9 @@ bool srv_prompt_fits(srv_request *r, const char *name, int64_t n, const char *un
 /* The tokens of y's prompt alone, which have to fit, into e, which the caller clears. false: answered. */
 bool srv_encode_prompt(srv_request *r, item *y, const char *name, rf_encoding *e);
 
+/* Makes them y's token ids, after `opens` tokens, 0 or 1, that the tokenizer puts before a text. false: answered. */
+bool srv_keep_ids(srv_request *r, item *y, const rf_encoding *e, size_t opens);
+
 /* Members `stream` and `stream_options` of OpenAI's routes. */
 bool srv_read_stream(srv_request *r, writing *x);
 

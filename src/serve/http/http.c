@@ -531,8 +531,8 @@ rf_status srv_http_start(srv_server *s, rf_error *why)
     const srv_limits *l = &s->o.limits;
     const int fd = s->listener;
     s->daemon =
-        MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC | MHD_USE_ERROR_LOG, 0, NULL,
-                         NULL, on_request, s, MHD_OPTION_EXTERNAL_LOGGER, on_message, s,
+        MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, NULL, NULL,
+                         on_request, s, MHD_OPTION_EXTERNAL_LOGGER, on_message, s,
                          MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_NOTIFY_COMPLETED, on_completed, s,
                          MHD_OPTION_URI_LOG_CALLBACK, on_path, s, MHD_OPTION_NOTIFY_CONNECTION, on_connection, s,
                          MHD_OPTION_CONNECTION_LIMIT, (unsigned)(l->max_connections + 64),
