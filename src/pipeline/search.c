@@ -386,18 +386,13 @@ rf_status rf_index_search(rf_index *x, const float *query, int64_t top, const rf
 rf_status rf_pipeline_fingerprint(const rf_pipeline *p, uint64_t *out, rf_error *why)
 {
     if (!(p && out)) return rf__missing("rf_pipeline_fingerprint", "pipeline, out", why);
-    char path[4096];
-    rf_weights *w = NULL;
-    rf_status status = rf__weights_file_of(p->ctx, p->model->folder, path, sizeof path, why);
-    if (!status) status = rf_weights_open(p->ctx, path, &w, why);
-    if (status) return status;
+    const rf_weights *w = p->model->file;
     uint64_t all = rf__tokenizer_fingerprint(rf_model_tokenizer(p->model), 1);
     for (size_t i = 0; i < rf_weights_count(w); i++) {
         const rf_weight *t = rf_weights_at(w, i);
         all += rf__hash64(t->data, t->bytes, rf__hash64(t->name, strlen(t->name), 1));
         rf__weights_forget(w, t);
     }
-    rf_weights_close(w);
     *out = all ? all : 1;
     return RF_OK;
 }
