@@ -5,6 +5,7 @@
 #define ROFORMER_INSPECT_H
 #include "roformer/inspect/files.h"
 #include "roformer/inspect/folder.h"
+#include "roformer/inspect/held_folder.h"
 #include "roformer/inspect/metrics.h"
 #include "roformer/inspect/positions.h"
 #include "roformer/inspect/probe.h"

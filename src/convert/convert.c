@@ -12,6 +12,7 @@
 #include "convert/unused.h"
 #include "roformer/inspect/convert.h"
 #include "roformer/inspect/files.h"
+#include "roformer/inspect/held_folder.h"
 #include "roformer/tokenizer.h"
 #include "store/generation.h"
 #include "store/store.h"
@@ -399,8 +400,11 @@ static void keep_names(struct conversion *c)
 
 static rf_status convert(struct conversion *c)
 {
+    rf_held_folder *held = NULL;
     rf_status status = check_target(c);
+    if (!status) status = rf_folder_hold(c->ctx, c->from, &held, c->why);
     if (!status) status = read_source(c);
+    status = rf_folder_release(&held, status, c->why);
     if (status) return status;
     status = extend(c);
     if (!status && c->o.reranker)

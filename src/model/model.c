@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "roformer/inspect/files.h"
+#include "roformer/inspect/held_folder.h"
 #include "model/family.h"
 #include "model/model.h"
 #include "store/store.h"
@@ -268,9 +269,17 @@ rf_status rf_model_open_as(const rf_ctx *ctx, const char *folder, rf_type type, 
 {
     if (!(ctx && folder && out)) return rf__missing("rf_model_open_as", "ctx, folder, out", why);
     rf_config config;
-    rf_status status = rf_config_read(ctx, folder, &config, why);
+    rf_held_folder *held = NULL;
+    rf_model *m = NULL;
+    rf_status status = rf_folder_hold(ctx, folder, &held, why);
+    if (status) return status;
+    status = rf_config_read(ctx, folder, &config, why);
     if (!status) status = rf__logit_score_read(ctx, folder, &config, why);
-    return status ? status : rf__model_open_with(ctx, folder, type, &config, out, why);
+    if (!status) status = rf__model_open_with(ctx, folder, type, &config, &m, why);
+    status = rf_folder_release(&held, status, why);
+    if (!status) *out = m;
+    else rf_model_close(m);
+    return status;
 }
 
 /* Tokens beyond vocab_size, such as Gemma's token for images, are refused if a text contains them. */

@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "pipeline/engine/engine.h"
 #include "roformer/inspect/files.h"
+#include "roformer/inspect/held_folder.h"
 #include "serve/fields.h"
 #include "serve/server.h"
 #include "serve/shared_call.h"
@@ -168,7 +169,9 @@ static rf_status open_model(srv_server *s, int slot, srv_model **out, rf_error *
     o.max_batch_tokens = s->o.limits.max_batch_tokens;
     o.max_wait = (double)s->o.limits.max_wait;
     o.max_queue_tokens = s->o.limits.max_queue_tokens;
-    rf_status status = rf_engine_open(s->o.ctx, option->folder, &o, &m->engine, why);
+    rf_held_folder *held = NULL;
+    rf_status status = rf_folder_hold(s->o.ctx, option->folder, &held, why);
+    if (!status) status = rf_engine_open(s->o.ctx, option->folder, &o, &m->engine, why);
     if (!status) status = rf_pipeline_on(rf_engine_model(m->engine), &m->pipeline, why);
     if (!status && !(m->shared = srv_shared_new())) status = rf_fail(why, RF_ENOMEM, "out of memory: a model");
     if (!status) {
@@ -176,8 +179,9 @@ static rf_status open_model(srv_server *s, int slot, srv_model **out, rf_error *
         m->tokenizer = rf_model_tokenizer(rf_engine_model(m->engine));
         read_settings(m, option->folder);
         read_languages(m, option->folder);
-        status = try_model(m, why);
     }
+    status = rf_folder_release(&held, status, why);
+    if (!status) status = try_model(m, why);
     if (!status && !slot && s->o.index) status = open_index(m, s->o.index, why);
     if (!status) rf__engine_on_batch(m->engine, note_batch, s);
     if (status) close_model(m);

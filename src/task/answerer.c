@@ -5,6 +5,7 @@
 #include "model/model.h"
 #include "model/positions.h"
 #include "roformer/inspect/files.h"
+#include "roformer/inspect/held_folder.h"
 #include "store/task.h"
 #include "task/answerer.h"
 #include "task/finetune.h"
@@ -185,7 +186,14 @@ rf_status rf_answerer_open_as(const rf_ctx *ctx, const char *folder, rf_type typ
     if (!ctx || !folder || !out)
         return rf_fail(why, RF_EARG,
                        "answerer: expected a %s, got NULL", !ctx ? "context" : !folder ? "folder" : "place for it");
-    return rf__answerer_of(ctx, folder, type, NULL, NULL, out, why);
+    rf_held_folder *held = NULL;
+    rf_answerer *a = NULL;
+    rf_status status = rf_folder_hold(ctx, folder, &held, why);
+    if (!status) status = rf__answerer_of(ctx, folder, type, NULL, NULL, &a, why);
+    status = rf_folder_release(&held, status, why);
+    if (!status) *out = a;
+    else rf_answerer_close(a);
+    return status;
 }
 
 void rf_answerer_close(rf_answerer *a)

@@ -13,6 +13,7 @@
 #include "base/files/folder_keys.h"
 #include "chat.h"
 #include "conversation.h"
+#include "roformer/inspect/held_folder.h"
 #include "subword/merges.h"
 #include "tokenizer.h"
 
@@ -446,9 +447,16 @@ rf_status rf_tokenizer_open(const rf_ctx *ctx, const char *path, rf_tokenizer **
     if (!(ctx && path && out)) return rf__missing("rf_tokenizer_open", "ctx, folder, out", why);
     rf_error own = {0};
     char below[RF_PATH];
-    rf_tokenizer_folder f = {.ctx = ctx, .path = rf__model_folder(ctx, path, below), .why = why ? why : &own};
-    const rf_status status = open_folder(&f, out);
+    rf_tokenizer_folder f = {.ctx = ctx, .why = why ? why : &own};
+    rf_held_folder *held = NULL;
+    rf_tokenizer *t = NULL;
+    rf_status status = rf_folder_hold(ctx, path, &held, f.why);
+    if (!status) f.path = rf__model_folder(ctx, path, below);
+    if (!status) status = open_folder(&f, &t);
     close_folder(&f);
+    status = rf_folder_release(&held, status, f.why);
+    if (!status) *out = t;
+    else rf_tokenizer_free(t);
     return status;
 }
 

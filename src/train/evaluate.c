@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "model/model.h"
+#include "roformer/inspect/held_folder.h"
 #include "train/checkpoint/checksums.h"
 #include "train/evaluate.h"
 #include "train/options.h"
@@ -276,6 +277,7 @@ static void end(evaluation *e)
 static rf_status evaluate(evaluation *e, const rf_train_options *given, rf_train_options *o, bool pairs,
                           rf_mlm_metrics *out, rf_error *why)
 {
+    rf_held_folder *held = NULL;
     e->o = o;
     rf_train_defaults(o);
     rf_status status = rf__train_options_read(o, given, why);
@@ -288,7 +290,9 @@ static rf_status evaluate(evaluation *e, const rf_train_options *given, rf_train
         o->sources = 0;
         if (!o->model || !o->texts) status = rf_fail(why, RF_EARG, "evaluation: expected a model folder and a text");
     }
+    if (!status) status = rf_folder_hold(e->ctx, e->o->model, &held, why);
     if (!status) status = open_model(e, why);
+    status = rf_folder_release(&held, status, why);
     if (!status) status = (pairs ? evaluate_pairs : evaluate_texts)(e, why);
     const rf__evaluator *s = &e->scorer;
     if (!status && !s->labels) status = rf_fail(why, RF_EDATA, "%s: expected text with tokens to predict, got none",

@@ -220,7 +220,7 @@ const char *t_data(void)
     return found;
 }
 
-enum { FOLDERS = 256 };
+enum { FOLDERS = 512 };
 static char folder[FOLDERS][64];
 static int folders;
 

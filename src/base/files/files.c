@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/files/held_folder.h"
 #include "base/files/path.h"
 
 static rf_status refused(rf_error *why, const char *path, const char *verb)
@@ -28,30 +29,34 @@ static rf_status a_folder(rf_error *why, const char *path)
 }
 
 /* The size of a regular file; 0 for others. */
-static rf_status check_file(int fd, const char *path, bool pipes, size_t *size, rf_error *why)
+static rf_status check_file(int fd, const rf__held *h, bool pipes, size_t *size, rf_error *why)
 {
     struct stat st;
-    if (fstat(fd, &st)) return refused(why, path, "stat");
-    if (S_ISDIR(st.st_mode)) return a_folder(why, path);
-    if (!S_ISREG(st.st_mode) && !pipes) return not_a_file(why, path);
+    if (fstat(fd, &st)) return refused(why, h->path, "stat");
+    if (S_ISDIR(st.st_mode)) return a_folder(why, h->path);
+    if (!S_ISREG(st.st_mode) && !pipes) return not_a_file(why, h->path);
     *size = S_ISREG(st.st_mode) ? (size_t)st.st_size : 0;
-    return RF_OK;
+    return h->folder ? rf__held_opened(h, &st, why) : RF_OK;
 }
 
-static rf_status open_any(const char *path, int flags, bool pipes, int *fd, size_t *size, rf_error *why)
+static rf_status open_any(const rf__held *h, int flags, bool pipes, int *fd, size_t *size, rf_error *why)
 {
-    *fd = open(path, flags | O_NOCTTY | O_CLOEXEC | (pipes ? 0 : O_NONBLOCK), 0666);
+    const char *path = h->path;
+    *fd = openat(rf__held_at(h), h->name, flags | O_NOCTTY | O_CLOEXEC | (pipes ? 0 : O_NONBLOCK), 0666);
+    const int e = errno;
+    if (*fd < 0 && h->folder && e == ENOENT) rf__held_lacks(h);
+    errno = e;
     /* a socket, or a device without a driver */
     if (*fd < 0 && errno == ENXIO) return not_a_file(why, path);
     if (*fd < 0) return errno == EISDIR ? a_folder(why, path) : refused(why, path, "open");
-    const rf_status status = check_file(*fd, path, pipes, size, why);
+    const rf_status status = check_file(*fd, h, pipes, size, why);
     if (status) close(*fd), *fd = -1;
     return status;
 }
 
 rf_status rf__open_file(const char *path, int flags, int *fd, size_t *size, rf_error *why)
 {
-    return open_any(path, flags, false, fd, size, why);
+    return open_any(&(rf__held){.name = path, .path = path}, flags, false, fd, size, why);
 }
 
 rf_status rf__must_be_file(const char *path, rf_error *why)
@@ -70,7 +75,8 @@ rf_status rf__map_open(const rf_ctx *ctx, const char *path, rf_map *out, rf_erro
     size_t size;
     if (rf__find_in_memory(ctx, path, &own, why))
         return own.data ? (*out = own, rf__check_substitute(path, own.data, own.size, why)) : RF_EIO;
-    rf_status status = rf__open_file(path, O_RDONLY, &fd, &size, why);
+    const rf__held h = rf__held_of(ctx, path);
+    rf_status status = open_any(&h, O_RDONLY, false, &fd, &size, why);
     if (status) return status;
     if (!size) {
         close(fd);
@@ -133,7 +139,9 @@ static rf_status read_whole(const rf_ctx *ctx, const char *path, bool pipes, siz
     rf_map own;
     if (rf__find_in_memory(ctx, path, &own, why))
         return own.data ? copy_of(ctx, &own, path, limit, data, size, why) : RF_EIO;
-    rf_status status = open_any(path, O_RDONLY, pipes, &fd, &expect, why);
+    const rf__held h = rf__held_of(ctx, path);
+    if (rf__held_kept(&h, &own)) return copy_of(ctx, &own, path, limit, data, size, why);
+    rf_status status = open_any(&h, O_RDONLY, pipes, &fd, &expect, why);
     if (status) return status;
     char *buffer = NULL;
     for (;;) {
@@ -155,6 +163,7 @@ static rf_status read_whole(const rf_ctx *ctx, const char *path, bool pipes, siz
         }
         if (got == 0) {
             status = rf__check_substitute(path, buffer, n, why);
+            if (!status && h.folder) status = rf__held_keep(&h, buffer, n, why);
             if (status) break;
             close(fd);
             buffer[n] = 0;

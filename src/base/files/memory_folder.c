@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/context.h"
+#include "base/files/held_folder.h"
 #include "roformer/inspect/memory_folder.h"
 
 static const char prefix[] = "memory:";
@@ -16,12 +17,6 @@ struct rf_memory_folder {
     rf_memory_file *file;               /* [n]; the names are copies                                                  */
     int64_t n;
     char path[32];
-};
-
-struct rf__memory_folders {
-    pthread_mutex_t lock;
-    rf_memory_folder *first;
-    uint64_t number;                    /* of the last folder                                                         */
 };
 
 rf_status rf__memory_folders_new(rf_ctx *ctx, rf_error *why)
@@ -166,8 +161,9 @@ bool rf__find_in_memory(const rf_ctx *ctx, const char *path, rf_map *out, rf_err
 bool rf__is_there(const rf_ctx *ctx, const char *path)
 {
     rf_map map;
-    if (!rf__find_in_memory(ctx, path, &map, NULL)) return !access(path, F_OK);
-    return map.data != NULL;
+    if (rf__find_in_memory(ctx, path, &map, NULL)) return map.data != NULL;
+    const rf__held h = rf__held_of(ctx, path);
+    return h.folder ? rf__held_there(&h) : !access(path, F_OK);
 }
 
 bool rf__holds_folder(const rf_ctx *ctx, const char *path)
@@ -175,7 +171,10 @@ bool rf__holds_folder(const rf_ctx *ctx, const char *path)
     struct stat st;
     const char *name;
     const rf_memory_folder *f = folder_of(ctx, path, &name);
-    if (!f) return !stat(path, &st) && S_ISDIR(st.st_mode);
+    if (!f) {
+        const rf__held h = rf__held_of(ctx, path);
+        return h.folder ? rf__held_is_folder(&h) : !stat(path, &st) && S_ISDIR(st.st_mode);
+    }
     size_t n = strlen(name);
     while (n && name[n - 1] == '/') n--;
     bool found = !n;

@@ -13,6 +13,7 @@
 #include "cli/shell/commands.h"
 #include "cli/io/io.h"
 #include "roformer/inspect/folder.h"
+#include "roformer/inspect/held_folder.h"
 #include "roformer/inspect/positions.h"
 
 struct args { const char *model; int json, env, tensors; cli_list folder; };
@@ -400,7 +401,10 @@ static int run(void *arguments, cli_io *io)
             cli_model_folder(a->folder.n ? a->folder.item[0] : a->model, folder, sizeof folder, &io->why))
             return cli_exit(io);
         o = json_object();
-        describe(io, folder, &o, &tensors, &io->why);
+        rf_held_folder *held = NULL;
+        rf_status status = rf_folder_hold(io->ctx, folder, &held, &io->why);
+        if (!status) status = describe(io, folder, &o, &tensors, &io->why);
+        rf_folder_release(&held, status, &io->why);
     }
     if (!o && !io->why.code) rf_fail(&io->why, RF_ENOMEM, "out of memory: a description");
     if (a->json) {

@@ -4,6 +4,7 @@
 #include "cli/shell/commands.h"
 #include "cli/options/finetune_options.h"
 #include "cli/options/train_options.h"
+#include "roformer/inspect/held_folder.h"
 
 typedef struct predict_args {
     rf_finetune_options f;
@@ -40,11 +41,13 @@ static int run(void *arguments, cli_io *io)
     }
     cli_by_suffix(io->parsed, "format", a->output, &a->format);
     if (cli_not_input(a->output, a->input, &io->why)) return cli_exit(io);
-    if (cli_task_folder(a->model, a->f.task, folder, sizeof folder, &io->why) ||
-        rf_answerer_open_as(io->ctx, folder, cli_dtype(a->dtype), &m, &io->why))
-        return cli_exit(io);
-    cli_note_vocabulary_in(io, folder);
-    rf_status status = cli_out_open(&out, a->output, &io->why);
+    rf_held_folder *held = NULL;
+    rf_status status = cli_task_folder(a->model, a->f.task, folder, sizeof folder, &io->why);
+    if (!status) status = rf_folder_hold(io->ctx, folder, &held, &io->why);
+    if (!status) status = rf_answerer_open_as(io->ctx, folder, cli_dtype(a->dtype), &m, &io->why);
+    if (!status) cli_note_vocabulary_in(io, folder);
+    status = rf_folder_release(&held, status, &io->why);
+    if (!status) status = cli_out_open(&out, a->output, &io->why);
     if (!status)
         status = rf_answerer_predict(m, &a->f, a->input, (rf_prediction_format)a->format, write_line, &out, &io->why);
     if (!status) status = cli_out_commit(&out, &io->why);

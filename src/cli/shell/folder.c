@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "roformer/inspect/files.h"
+#include "roformer/inspect/held_folder.h"
 #include "cli/io/io.h"
 #include "cli/io/path.h"
 #include "cli/shell/hub.h"
@@ -211,10 +212,16 @@ void cli_note_vocabulary_in(const cli_io *io, const char *folder)
 
 static rf_status open_folder(cli_io *io, const char *folder, rf_type type, rf_pipeline **out)
 {
+    rf_held_folder *held = NULL;
+    *out = NULL;
+    rf_status status = rf_folder_hold(io->ctx, folder, &held, &io->why);
+    if (status) return status;
     note_features(io, folder);
-    const rf_status status = rf_pipeline_open(io->ctx, folder, type, out, &io->why);
+    status = rf_pipeline_open(io->ctx, folder, type, out, &io->why);
     if (!status) note_keys(io, folder);
     if (!status) cli_note_vocabulary(io, folder, rf_pipeline_model(*out));
+    status = rf_folder_release(&held, status, &io->why);
+    if (status) rf_pipeline_close(*out), *out = NULL;
     return status;
 }
 

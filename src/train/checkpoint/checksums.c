@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
+#include "base/files/held_folder.h"
 #include "store/store.h"
 #include "store/task.h"
 #include "text/tokenizer.h"
@@ -294,7 +295,8 @@ static bool size_of(const rf_ctx *ctx, const char *path, json_int_t *size)
     struct stat s;
     rf_map own;
     if (rf__find_in_memory(ctx, path, &own, NULL)) return *size = (json_int_t)own.size, own.data != NULL;
-    return !stat(path, &s) && (*size = (json_int_t)s.st_size, true);
+    const rf__held h = rf__held_of(ctx, path);
+    return !fstatat(rf__held_at(&h), h.name, &s, 0) && (*size = (json_int_t)s.st_size, true);
 }
 
 /* If the size of the weights differs, the list belongs to another model. */

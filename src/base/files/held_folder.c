@@ -1,0 +1,287 @@
+/* held_folder.c — a folder that is read as a whole: all its files are those of one moment.
+ *
+ * The folder is opened once, so another folder that takes its place is not seen.  Files in it may be replaced, too.
+ * Each is therefore looked at twice, when it is read, and again when the folder is released.  If none has changed, all
+ * of them were in the folder at the same time: after the last one was read, and before the first one was looked at
+ * again. */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/files/held_folder.h"
+
+enum {
+    NAMES = 1 << 18,                            /* bytes: the names of a larger folder are not listed                 */
+    USUAL = 2048                                /* bytes of names in most folders                                     */
+};
+
+typedef struct seen {
+    size_t name;                                /* where it begins in `asked`                                         */
+    bool there, opened, again;                  /* again: found once more at the end                                  */
+    struct stat is;                             /* of an opened file                                                  */
+    char *data;                                 /* its bytes, if they were read; otherwise NULL                       */
+    size_t size;
+} seen;
+
+struct rf_held_folder {
+    const rf_ctx *ctx;
+    rf_held_folder *next;
+    pthread_t thread;
+    int holders;
+    char *path;                                 /* without slashes at the end                                         */
+    size_t length;
+    DIR *list;
+    char *names;                                /* a byte of dirent's d_type, and the name; NULL: not listed          */
+    size_t bytes;
+    seen *file;
+    size_t files, capacity;
+    char *asked;                                /* the names of these files                                           */
+    size_t used, asked_capacity;
+    bool no_memory;
+};
+
+/* ---- the list of names ------------------------------------------------------------------------------------------- */
+
+static bool plain(unsigned char type) { return type == DT_REG || type == DT_DIR; }
+
+/* RF_ENOMEM. A folder with too many names has no list. */
+static rf_status list_names(rf_held_folder *f)
+{
+    size_t capacity = 0;
+    for (struct dirent *e; (e = readdir(f->list));) {
+        const size_t n = strlen(e->d_name) + 2;
+        if (f->bytes + n > NAMES) {
+            rf__free(f->ctx, f->names);
+            f->names = NULL;
+            return RF_OK;
+        }
+        if (!rf__grow(f->ctx, &f->names, &capacity, f->bytes + n + USUAL, 1)) return RF_ENOMEM;
+        f->names[f->bytes] = (char)e->d_type;
+        memcpy(f->names + f->bytes + 1, e->d_name, n - 1);
+        f->bytes += n;
+    }
+    return RF_OK;
+}
+
+static const char *listed(const rf_held_folder *f, const char *name)
+{
+    for (const char *at = f->names; at && at < f->names + f->bytes; at += strlen(at + 1) + 2)
+        if (!strcmp(at + 1, name)) return at;
+    return NULL;
+}
+
+static bool exists(const rf_held_folder *f, const char *name) { return !faccessat(dirfd(f->list), name, F_OK, 0); }
+
+static bool look(const rf_held_folder *f, const char *name)
+{
+    if (!f->names || strchr(name, '/')) return exists(f, name);
+    const char *at = listed(f, name);
+    return at && (plain((unsigned char)*at) || exists(f, name));
+}
+
+/* ---- finding ----------------------------------------------------------------------------------------------------- */
+
+static bool climbs(const char *name)
+{
+    for (const char *at = name; (at = strstr(at, "..")); at += 2)
+        if ((at == name || at[-1] == '/') && (!at[2] || at[2] == '/')) return true;
+    return false;
+}
+
+/* The name in the folder; NULL: the path is not in it. */
+static const char *name_in(const rf_held_folder *f, const char *path)
+{
+    if (strncmp(path, f->path, f->length) || (path[f->length] && path[f->length] != '/')) return NULL;
+    for (path += f->length; *path == '/' || (path[0] == '.' && (!path[1] || path[1] == '/'));) path++;
+    return climbs(path) ? NULL : path;
+}
+
+rf__held rf__held_of(const rf_ctx *ctx, const char *path)
+{
+    rf__held h = {.name = path, .path = path};
+    if (!ctx || !ctx->folders) return h;
+    pthread_mutex_lock(&ctx->folders->lock);
+    for (rf_held_folder *f = ctx->folders->held; f && !h.folder; f = f->next) {
+        const char *name = pthread_equal(f->thread, pthread_self()) ? name_in(f, path) : NULL;
+        if (name) h.folder = f, h.name = name;
+    }
+    pthread_mutex_unlock(&ctx->folders->lock);
+    return h;
+}
+
+int rf__held_at(const rf__held *h) { return h->folder ? dirfd(h->folder->list) : AT_FDCWD; }
+
+/* ---- what was seen of a file ------------------------------------------------------------------------------------- */
+
+static seen *find(const rf_held_folder *f, const char *name)
+{
+    for (size_t i = 0; i < f->files; i++)
+        if (!strcmp(f->asked + f->file[i].name, name)) return &f->file[i];
+    return NULL;
+}
+
+/* NULL: out of memory. */
+static seen *add(rf_held_folder *f, const char *name, bool there)
+{
+    const size_t n = strlen(name) + 1;
+    if (!rf__grow(f->ctx, &f->asked, &f->asked_capacity, f->used + n + USUAL, 1) ||
+        !rf__grow(f->ctx, &f->file, &f->capacity, f->files + 32, sizeof *f->file)) {
+        f->no_memory = true;
+        return NULL;
+    }
+    memcpy(f->asked + f->used, name, n);
+    f->file[f->files] = (seen){.name = f->used, .there = there};
+    f->used += n;
+    return &f->file[f->files++];
+}
+
+static bool same(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
+           a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
+static rf_status changed(const rf_held_folder *f, const char *name, rf_error *why)
+{
+    return rf_fail(why, RF_EIO, "%.200s/%.100s: expected the same file while its folder is read, got another one, or "
+                   "none: it was changed, replaced or removed meanwhile; open the folder again", f->path, name);
+}
+
+bool rf__held_there(const rf__held *h)
+{
+    const seen *s = *h->name ? find(h->folder, h->name) : NULL;
+    if (s || !*h->name) return !s || s->there;
+    const bool there = look(h->folder, h->name);
+    add(h->folder, h->name, there);
+    return there;
+}
+
+bool rf__held_is_folder(const rf__held *h)
+{
+    struct stat st;
+    if (!*h->name) return true;
+    if (!rf__held_there(h)) return false;
+    return !fstatat(dirfd(h->folder->list), h->name, &st, 0) && S_ISDIR(st.st_mode);
+}
+
+rf_status rf__held_opened(const rf__held *h, const struct stat *st, rf_error *why)
+{
+    seen *s = find(h->folder, h->name);
+    if (!s) s = add(h->folder, h->name, true);
+    if (!s) return rf_fail(why, RF_ENOMEM, "%s: out of memory", h->path);
+    if (!s->there || (s->opened && !same(&s->is, st))) return changed(h->folder, h->name, why);
+    s->opened = true;
+    s->is = *st;
+    return RF_OK;
+}
+
+void rf__held_lacks(const rf__held *h)
+{
+    if (!find(h->folder, h->name)) add(h->folder, h->name, false);
+}
+
+rf_status rf__held_keep(const rf__held *h, const char *data, size_t size, rf_error *why)
+{
+    seen *s = find(h->folder, h->name);
+    if (s->data) return RF_OK;
+    s->data = rf__alloc(h->folder->ctx, size + 1);
+    if (!s->data) return rf_fail(why, RF_ENOMEM, "%s: out of memory after %zu bytes", h->path, size);
+    memcpy(s->data, data, size);
+    s->size = size;
+    return RF_OK;
+}
+
+bool rf__held_kept(const rf__held *h, rf_map *out)
+{
+    const seen *s = h->folder ? find(h->folder, h->name) : NULL;
+    if (!s || !s->data) return false;
+    *out = (rf_map){(const unsigned char *)s->data, s->size, false};
+    return true;
+}
+
+/* ---- holding and releasing --------------------------------------------------------------------------------------- */
+
+static void free_folder(rf_held_folder *f)
+{
+    const rf_ctx *ctx = f->ctx;
+    for (size_t i = 0; i < f->files; i++) rf__free(ctx, f->file[i].data);
+    if (f->list) closedir(f->list);
+    rf__free(ctx, f->file);
+    rf__free(ctx, f->asked);
+    rf__free(ctx, f->names);
+    rf__free(ctx, f->path);
+    rf__free(ctx, f);
+}
+
+rf_status rf_folder_hold(const rf_ctx *ctx, const char *folder, rf_held_folder **out, rf_error *why)
+{
+    if (!(ctx && folder && out)) return rf__missing("rf_folder_hold", "ctx, folder, out", why);
+    *out = NULL;
+    const rf__held outer = rf__held_of(ctx, folder);
+    if (outer.folder) {
+        outer.folder->holders++;
+        *out = outer.folder;
+        return RF_OK;
+    }
+    size_t n = strlen(folder);
+    while (n && folder[n - 1] == '/') n--;
+    rf_map memory;
+    DIR *list = n && !rf__find_in_memory(ctx, folder, &memory, NULL) ? opendir(folder) : NULL;
+    if (!list) return RF_OK;
+    rf_held_folder *f = rf__calloc(ctx, 1, sizeof *f);
+    if (f) *f = (rf_held_folder){.ctx = ctx, .thread = pthread_self(), .holders = 1, .length = n, .list = list};
+    else closedir(list);
+    if (f) f->path = rf__strdup(ctx, folder);
+    if (!f || !f->path || list_names(f)) {
+        if (f) free_folder(f);
+        return rf_fail(why, RF_ENOMEM, "%.200s: out of memory", folder);
+    }
+    f->path[n] = 0;
+    pthread_mutex_lock(&ctx->folders->lock);
+    f->next = ctx->folders->held;
+    ctx->folders->held = f;
+    pthread_mutex_unlock(&ctx->folders->lock);
+    *out = f;
+    return RF_OK;
+}
+
+/* The first file that is not what it was; NULL: there is none. */
+static const char *first_changed(rf_held_folder *f)
+{
+    struct stat st;
+    if (f->names) {
+        rewinddir(f->list);
+        for (struct dirent *e; (e = readdir(f->list));) {
+            seen *s = find(f, e->d_name);
+            if (s) s->again = plain(e->d_type) || exists(f, e->d_name);
+        }
+    }
+    for (size_t i = 0; i < f->files; i++) {
+        seen *s = &f->file[i];
+        const char *name = f->asked + s->name;
+        if (!f->names || strchr(name, '/')) s->again = exists(f, name);
+        if (s->again != s->there) return name;
+        if (s->opened && (fstatat(dirfd(f->list), name, &st, 0) || !same(&s->is, &st))) return name;
+    }
+    return NULL;
+}
+
+rf_status rf_folder_release(rf_held_folder **held, rf_status status, rf_error *why)
+{
+    if (!held) return rf__missing("rf_folder_release", "folder", why);
+    rf_held_folder *f = *held;
+    *held = NULL;
+    if (!f || --f->holders) return status;
+    pthread_mutex_lock(&f->ctx->folders->lock);
+    rf_held_folder **at = &f->ctx->folders->held;
+    while (*at != f) at = &(*at)->next;
+    *at = f->next;
+    pthread_mutex_unlock(&f->ctx->folders->lock);
+    const char *name = status == RF_ENOMEM ? NULL : first_changed(f);
+    if (name) status = changed(f, name, why);
+    else if (!status && f->no_memory) status = rf_fail(why, RF_ENOMEM, "%.200s: out of memory", f->path);
+    free_folder(f);
+    return status;
+}

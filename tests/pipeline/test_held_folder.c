@@ -1,0 +1,513 @@
+/* test_held_folder.c — mirrors src/base/files/held_folder.c: a folder that is replaced while it is read.
+ *
+ * The linker redirects openat and opendir (--wrap, CMakeLists.txt): before the n-th of them, for n = 1, 2, ..., another
+ * model takes the place of the first one, as a folder, file by file, or by writing into its files.  What is opened is
+ * then the first model or the second one, or there is an error that names a file; and each file is opened once. */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/stat.h>
+
+#include "base/files/held_folder.h"
+#include "roformer/index.h"
+#include "small_pipeline.h"
+#include "tiny.h"
+
+int __real_openat(int at, const char *path, int flags, ...);
+DIR *__real_opendir(const char *path);
+int __wrap_openat(int at, const char *path, int flags, ...);
+DIR *__wrap_opendir(const char *path);
+
+/* ---- two models -------------------------------------------------------------------------------------------------- */
+
+enum { FILES = 9, LARGEST = 1 << 17 };
+
+static const char *const name[FILES] = {
+    "config.json", "model.safetensors", "vocab.txt", "tokenizer_config.json", "modules.json", "1_Pooling/config.json",
+    "sentence_bert_config.json", "config_sentence_transformers.json", "generation_config.json",
+};
+
+static struct { char data[LARGEST]; size_t size; } file[2][FILES];
+
+static void path_of(char path[512], const char *folder, const char *below)
+{
+    snprintf(path, 512, "%s/%s", folder, below);
+}
+
+static size_t load(const char *folder, const char *below, char *to)
+{
+    char path[512];
+    path_of(path, folder, below);
+    FILE *f = fopen(path, "rb");
+    const size_t n = f ? fread(to, 1, LARGEST, f) : 0;
+    if (!n || n == LARGEST) fail_msg("%s", path);
+    fclose(f);
+    return n;
+}
+
+/* The files are of equal sizes, so that a mixture of them can be read. */
+static void make_models(void)
+{
+    static const char *const text[2][FILES] = {
+        {NULL, NULL, NULL, "{\"do_lower_case\": true }",
+         "[{\"type\": \"sentence_transformers.models.Transformer\", \"path\": \"\"},"
+         " {\"type\": \"sentence_transformers.models.Pooling\", \"path\": \"1_Pooling\"}]",
+         "{\"word_embedding_dimension\": 32, \"pooling_mode_mean_tokens\": true }", "{\"max_seq_length\": 5}",
+         "{\"prompts\": {\"a\": \"the red\"}, \"default_prompt_name\": \"a\"}", "{\"max_new_tokens\": 3}"},
+        {NULL, NULL, NULL, "{\"do_lower_case\": false}",
+         "[{\"type\": \"sentence_transformers.models.Transformer\", \"path\": \"\"},"
+         " {\"path\": \"1_Pooling\", \"type\": \"sentence_transformers.models.Pooling\"}]",
+         "{\"word_embedding_dimension\": 32, \"pooling_mode_cls_token\": true   }", "{\"max_seq_length\": 6}",
+         "{\"prompts\": {\"a\": \"the old\"}, \"default_prompt_name\": \"a\"}", "{\"max_new_tokens\": 4}"},
+    };
+    for (int m = 0; m < 2; m++) {
+        rf_ctx *ctx = t_ctx(1, NULL);
+        char *folder = tiny_model();
+        random_weights(ctx, folder, m ? 6 : 5);
+        for (int i = 0; i < FILES; i++) {
+            if (text[m][i]) file[m][i].size = strlen(strcpy(file[m][i].data, text[m][i]));
+            else file[m][i].size = load(folder, name[i], file[m][i].data);
+        }
+        if (m) memcpy(strstr(file[m][0].data, "heads\": 2"), "heads\": 4", 9);
+        if (m) memcpy(strstr(file[m][2].data, "cat\n"), "abc\n", 4);
+        free(folder);
+        rf_ctx_free(ctx);
+    }
+    for (int i = 0; i < FILES; i++) assert_int_equal(file[0][i].size, file[1][i].size);
+}
+
+/* Times have a resolution of some milliseconds, so that files of the test must not be new. */
+static void make_old(const char *path)
+{
+    const struct timespec then[2] = {{.tv_sec = 1000000000}, {.tv_sec = 1000000000}};
+    if (utimensat(AT_FDCWD, path, then, 0)) fail_msg("%s", path);
+}
+
+static void put_model(const char *folder, int m)
+{
+    char path[512];
+    path_of(path, folder, "1_Pooling");
+    (void)mkdir(folder, 0777);
+    (void)mkdir(path, 0777);
+    for (int i = 0; i < FILES; i++) {
+        t_write(folder, name[i], file[m][i].data, file[m][i].size);
+        path_of(path, folder, name[i]);
+        make_old(path);
+    }
+}
+
+/* ---- replacing --------------------------------------------------------------------------------------------------- */
+
+typedef enum way { AS_A_FOLDER, FILE_BY_FILE, IN_PLACE, WAYS } way;
+
+static struct {
+    char root[256], model[300], other[300];
+    way way;
+    long at, calls;                     /* replace before this call, from 1 on; 0: never                              */
+    int opened[FILES];
+    bool busy;
+} plan;
+
+static void replace(void)
+{
+    char away[512], from[512], to[512];
+    if (plan.way == AS_A_FOLDER) {
+        path_of(away, plan.root, "away");
+        if (rename(plan.model, away) || rename(plan.other, plan.model)) fail_msg("cannot rename");
+        return;
+    }
+    for (int i = 0; i < FILES; i++) {
+        path_of(from, plan.other, name[i]);
+        path_of(to, plan.model, name[i]);
+        if (plan.way == IN_PLACE) t_write(plan.model, name[i], file[1][i].data, file[1][i].size);
+        else if (rename(from, to)) fail_msg("cannot rename %s", name[i]);
+    }
+}
+
+static void before_a_call(void)
+{
+    if (plan.busy || ++plan.calls != plan.at) return;
+    plan.busy = true;
+    replace();
+    plan.busy = false;
+}
+
+int __wrap_openat(int at, const char *path, int flags, ...)
+{
+    before_a_call();
+    const int fd = __real_openat(at, path, flags, 0666);
+    const size_t n = strlen(plan.model);
+    const char *in = !strncmp(path, plan.model, n) && path[n] == '/' ? path + n + 1 : path;
+    for (int i = 0; i < FILES && fd >= 0; i++) plan.opened[i] += !strcmp(in, name[i]);
+    return fd;
+}
+
+DIR *__wrap_opendir(const char *path)
+{
+    before_a_call();
+    return __real_opendir(path);
+}
+
+static void begin(way how, long at)
+{
+    plan.busy = true;
+    snprintf(plan.root, sizeof plan.root, "%s", t_folder());
+    snprintf(plan.model, sizeof plan.model, "%s/model", plan.root);
+    snprintf(plan.other, sizeof plan.other, "%s/other", plan.root);
+    put_model(plan.model, 0);
+    put_model(plan.other, 1);
+    plan.way = how;
+    plan.at = at;
+    plan.calls = 0;
+    memset(plan.opened, 0, sizeof plan.opened);
+    plan.busy = false;
+}
+
+/* ---- what is opened ---------------------------------------------------------------------------------------------- */
+
+/* Numbers that differ between the models, and between each of them and a mixture. */
+typedef struct answer { int64_t heads, word, limit; uint64_t weights; float vector[32]; char prompt[32]; } answer;
+
+typedef rf_status opener(const rf_ctx *ctx, const char *folder, answer *a, rf_error *why);
+
+static void ask_model(const rf_model *m, answer *a)
+{
+    a->heads = rf_model_config(m)->num_attention_heads;
+    a->word = rf_tokenizer_id(rf_model_tokenizer(m), "cat");
+}
+
+static rf_status open_a_pipeline(const rf_ctx *ctx, const char *folder, answer *a, rf_error *why)
+{
+    rf_pipeline *p;
+    rf_embed_options o;
+    const rf_sentence *s;
+    const float *vector;
+    const char *const text[] = {"the red cat is walking the dog"};
+    const rf_status status = rf_pipeline_open(ctx, folder, RF_F32, &p, why);
+    if (status) return status;
+    ask_model(rf_pipeline_model(p), a);
+    if (rf_pipeline_fingerprint(p, &a->weights, why) || rf_embed_defaults_of(p, &o, why) ||
+        rf_pipeline_sentence(p, &s, why) || rf_embed_texts(p, text, NULL, 1, &o, &vector, NULL, why))
+        fail_msg("%s", why->text);
+    memcpy(a->vector, vector, sizeof a->vector);
+    snprintf(a->prompt, sizeof a->prompt, "%s", s->prompt[0].text);
+    a->limit = s->max_length;
+    rf_pipeline_close(p);
+    return RF_OK;
+}
+
+static rf_status open_a_model(const rf_ctx *ctx, const char *folder, answer *a, rf_error *why)
+{
+    rf_model *m;
+    rf_session *s = NULL;
+    static const int32_t id[] = {2, 5, 9, 13, 3}, start[] = {0, 5};
+    const rf_batch b = {.N = 5, .B = 1, .id = id, .start = start};
+    const float *h;
+    rf_status status = rf_model_open(ctx, folder, &m, why);
+    if (status) return status;
+    ask_model(m, a);
+    status = rf_session_open(m, &s, why);
+    if (!status) status = rf_session_hidden(s, &b, &h, why);
+    if (!status) memcpy(a->vector, h, sizeof a->vector);
+    rf_session_close(s);
+    rf_model_close(m);
+    return status;
+}
+
+static rf_status open_a_tokenizer(const rf_ctx *ctx, const char *folder, answer *a, rf_error *why)
+{
+    rf_tokenizer *t;
+    const rf_status status = rf_tokenizer_open(ctx, folder, &t, why);
+    if (status) return status;
+    a->word = rf_tokenizer_id(t, "cat");
+    rf_encoding e;
+    rf_encoding_init(&e, ctx);
+    if (rf_encode(t, "Cat", 3, NULL, 0, 0, RF_ENCODE_PLAIN, &e, NULL, why)) fail_msg("%s", why->text);
+    a->limit = e.id[0];
+    rf_encoding_clear(&e);
+    rf_tokenizer_free(t);
+    return RF_OK;
+}
+
+/* What a program does that shows a folder. */
+static rf_status hold_and_open(const rf_ctx *ctx, const char *folder, answer *a, rf_error *why)
+{
+    rf_held_folder *held = NULL;
+    rf_config c = {0};
+    rf_tokenizer *t = NULL;
+    rf_sentence s = {0};
+    answer model = {0};
+    rf_status status = rf_folder_hold(ctx, folder, &held, why);
+    if (!status) status = rf_config_read(ctx, folder, &c, why);
+    if (!status) status = rf_tokenizer_open(ctx, folder, &t, why);
+    if (!status) status = rf_sentence_read(ctx, folder, &s, why);
+    if (!status) status = open_a_model(ctx, folder, &model, why);
+    status = rf_folder_release(&held, status, why);
+    if (!status) {
+        *a = model;
+        a->heads += 100 * c.num_attention_heads;
+        a->weights = (uint64_t)rf_tokenizer_id(t, "cat");
+        a->limit = s.max_length;
+    }
+    rf_sentence_free(&s);
+    rf_tokenizer_free(t);
+    return status;
+}
+
+static const struct { const char *what; opener *open; } openers[] = {
+    {"pipeline", open_a_pipeline}, {"model", open_a_model}, {"tokenizer", open_a_tokenizer}, {"all", hold_and_open},
+};
+
+static void each_file_is_opened_once(void **state)
+{
+    (void)state;
+    rf_ctx *ctx = t_ctx(1, NULL);
+    rf_error why = {0};
+    for (size_t k = 0; k < RF_COUNT(openers); k++) {
+        answer a = {0};
+        begin(AS_A_FOLDER, 0);
+        if (openers[k].open(ctx, plan.model, &a, &why)) fail_msg("%s", why.text);
+        for (int i = 0; i < FILES; i++)
+            if (plan.opened[i] > 1) fail_msg("%s: %s is opened %d times", openers[k].what, name[i], plan.opened[i]);
+        assert_int_equal(plan.opened[3], 1);
+    }
+    rf_ctx_free(ctx);
+}
+
+static void names_a_file(const rf_error *why)
+{
+    t_failed(why, RF_EIO, "expected the same file while its folder is read");
+    for (int i = 0; i < FILES; i++)
+        if (strstr(why->text, name[i])) return;
+    fail_msg("%s", why->text);
+}
+
+static void one_model_or_the_other(void **state)
+{
+    (void)state;
+    rf_ctx *ctx = t_ctx(1, NULL);
+    int first = 0, second = 0, refused = 0;
+    for (size_t k = 0; k < RF_COUNT(openers); k++) {
+        answer is[2];
+        for (int m = 0; m < 2; m++) {
+            rf_error why = {0};
+            memset(&is[m], 0, sizeof is[m]);
+            begin(AS_A_FOLDER, 0);
+            if (openers[k].open(ctx, m ? plan.other : plan.model, &is[m], &why)) fail_msg("%s", why.text);
+        }
+        assert_true(memcmp(&is[0], &is[1], sizeof *is) != 0);
+        for (way how = 0; how < WAYS; how++)
+            for (long n = 1;; n++) {
+                rf_error why = {0};
+                answer a;
+                memset(&a, 0, sizeof a);
+                begin(how, n);
+                const rf_status status = openers[k].open(ctx, plan.model, &a, &why);
+                const bool old = !memcmp(&a, &is[0], sizeof a), new = !memcmp(&a, &is[1], sizeof a);
+                if (status) names_a_file(&why);
+                else if (!old && !new) fail_msg("%s: call %ld, way %d: a mixture", openers[k].what, n, (int)how);
+                first += !status && old, second += !status && new, refused += !!status;
+                if (how == AS_A_FOLDER && status) fail_msg("%s: call %ld: %s", openers[k].what, n, why.text);
+                if (plan.calls < n) break;
+            }
+    }
+    print_message("%d first, %d second, %d refused\n", first, second, refused);
+    assert_true(first > 10 && second > 4 && refused > 10);
+    rf_ctx_free(ctx);
+}
+
+/* ---- single files ------------------------------------------------------------------------------------------------ */
+
+static char *small_folder(const rf_ctx *ctx, rf_held_folder **held)
+{
+    char *folder = strdup(t_folder()), path[512];
+    t_write(folder, "a", "old", 3);
+    t_write(folder, "b", "old", 3);
+    path_of(path, folder, "a");
+    make_old(path);
+    path_of(path, folder, "b");
+    make_old(path);
+    plan.at = 0;
+    assert_int_equal(rf_folder_hold(ctx, folder, held, NULL), RF_OK);
+    assert_non_null(*held);
+    return folder;
+}
+
+static void reads(const rf_ctx *ctx, const char *folder, const char *below, const char *expected)
+{
+    char path[512], *data;
+    size_t size;
+    path_of(path, folder, below);
+    if (rf__read_file(ctx, path, 100, &data, &size, NULL)) fail_msg("%s", path);
+    assert_string_equal(data, expected);
+    rf__free(ctx, data);
+}
+
+static bool there(const rf_ctx *ctx, const char *folder, const char *below)
+{
+    char path[512];
+    path_of(path, folder, below);
+    return rf__is_there(ctx, path);
+}
+
+static void what_was_read_is_read_again(void **state)
+{
+    (void)state;
+    const rf_ctx *ctx = t_shared();
+    rf_held_folder *held, *again = NULL;
+    rf_error why = {0};
+    char *folder = small_folder(ctx, &held), path[512];
+    reads(ctx, folder, "a", "old");
+    assert_false(there(ctx, folder, "c"));
+    t_write(folder, "a", "new", 3);
+    t_write(folder, "c", "new", 3);
+    reads(ctx, folder, "a", "old");
+    reads(ctx, folder, "./a", "old");
+    reads(ctx, folder, "/a", "old");
+    assert_false(there(ctx, folder, "c"));
+    path_of(path, folder, "..");
+    assert_true(rf__is_there(ctx, path) && rf__holds_folder(ctx, folder));
+    assert_int_equal(rf_folder_hold(ctx, folder, &again, NULL), RF_OK);
+    assert_ptr_equal(again, held);
+    assert_int_equal(rf_folder_release(&again, RF_OK, &why), RF_OK);
+    assert_null(again);
+    assert_int_equal(rf_folder_release(&held, RF_EDATA, &why), RF_EIO);
+    t_failed(&why, RF_EIO, "/a: expected the same file while its folder is read, got another one");
+    reads(ctx, folder, "a", "new");
+    assert_true(there(ctx, folder, "c"));
+    free(folder);
+}
+
+/* A file that nobody asked for may change; its error, and no other, is replaced. */
+static void other_files_may_change(void **state)
+{
+    (void)state;
+    const rf_ctx *ctx = t_shared();
+    rf_held_folder *held;
+    char *folder = small_folder(ctx, &held);
+    reads(ctx, folder, "a", "old");
+    t_write(folder, "b", "new", 3);
+    t_write(folder, "c", "new", 3);
+    assert_int_equal(rf_folder_release(&held, RF_EDATA, NULL), RF_EDATA);
+    free(folder);
+}
+
+static void what_changes_is_named(void **state)
+{
+    (void)state;
+    static const struct { const char *ask, *change; } rows[] = {{"a", "a"}, {"c", "c"}, {"below/a", "below/a"}};
+    const rf_ctx *ctx = t_shared();
+    for (size_t i = 0; i < RF_COUNT(rows); i++)
+        for (int removed = 0; removed < 2; removed++) {
+            rf_held_folder *held;
+            rf_error why = {0};
+            char *folder = small_folder(ctx, &held), path[512], part[64];
+            path_of(path, folder, "below");
+            (void)mkdir(path, 0777);
+            const bool was = there(ctx, folder, rows[i].ask);
+            path_of(path, folder, rows[i].change);
+            if (removed) (void)unlink(path);
+            else t_write(folder, rows[i].change, "other", 5);
+            const rf_status status = rf_folder_release(&held, RF_OK, &why);
+            snprintf(part, sizeof part, "/%s: expected the same", rows[i].change);
+            if (was == removed) t_failed(&why, RF_EIO, part);
+            else assert_int_equal(status, RF_OK);
+            free(folder);
+        }
+}
+
+static void *read_elsewhere(void *folder)
+{
+    reads(t_shared(), folder, "a", "new");
+    return NULL;
+}
+
+static void other_threads_read_the_file_system(void **state)
+{
+    (void)state;
+    const rf_ctx *ctx = t_shared();
+    rf_held_folder *held;
+    pthread_t other;
+    char *folder = small_folder(ctx, &held);
+    reads(ctx, folder, "a", "old");
+    t_write(folder, "a", "new", 3);
+    if (pthread_create(&other, NULL, read_elsewhere, folder) || pthread_join(other, NULL)) fail();
+    reads(ctx, folder, "a", "old");
+    assert_int_equal(rf_folder_release(&held, RF_OK, NULL), RF_EIO);
+    free(folder);
+}
+
+static void what_is_no_folder(void **state)
+{
+    (void)state;
+    const rf_ctx *ctx = t_shared();
+    static const char *const none[] = {"/", "", "/nowhere/at/all", "CMakeLists.txt"};
+    rf_held_folder *held = NULL;
+    rf_error why = {0};
+    for (size_t i = 0; i < RF_COUNT(none); i++) {
+        assert_int_equal(rf_folder_hold(ctx, none[i], &held, &why), RF_OK);
+        assert_null(held);
+        assert_int_equal(rf_folder_release(&held, RF_EDATA, &why), RF_EDATA);
+    }
+    assert_int_equal(rf_folder_hold(ctx, NULL, &held, &why), RF_EARG);
+}
+
+/* More names than are listed. */
+static void a_large_folder(void **state)
+{
+    (void)state;
+    const rf_ctx *ctx = t_shared();
+    char *folder = strdup(t_folder()), below[256];
+    rf_held_folder *held;
+    rf_error why = {0};
+    memset(below, 'x', 200);
+    for (int i = 0; i < 1400; i++) {
+        snprintf(below + 200, 50, "%d", i);
+        t_write(folder, below, "", 0);
+    }
+    assert_int_equal(rf_folder_hold(ctx, folder, &held, NULL), RF_OK);
+    assert_true(there(ctx, folder, below) && !there(ctx, folder, "a"));
+    t_write(folder, "a", "new", 3);
+    assert_false(there(ctx, folder, "a"));
+    assert_int_equal(rf_folder_release(&held, RF_OK, &why), RF_EIO);
+    free(folder);
+}
+
+static rf_status hold_once(const rf_ctx *ctx, void *arg, rf_error *why)
+{
+    answer a;
+    return hold_and_open(ctx, arg, &a, why);
+}
+
+static void memory_that_ends(void **state)
+{
+    (void)state;
+    begin(AS_A_FOLDER, 0);
+    t_fail_allocations(1, NULL, hold_once, plan.model);
+}
+
+static int at_the_end(void **state)
+{
+    (void)state;
+    t_free_all();
+    return 0;
+}
+
+int main(void)
+{
+    make_models();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_file_is_opened_once),
+        cmocka_unit_test(one_model_or_the_other),
+        cmocka_unit_test(what_was_read_is_read_again),
+        cmocka_unit_test(other_files_may_change),
+        cmocka_unit_test(what_changes_is_named),
+        cmocka_unit_test(other_threads_read_the_file_system),
+        cmocka_unit_test(what_is_no_folder),
+        cmocka_unit_test(a_large_folder),
+        cmocka_unit_test(memory_that_ends),
+    };
+    return cmocka_run_group_tests_name("pipeline/held_folder", tests, NULL, at_the_end);
+}
