@@ -5,8 +5,8 @@
  * needs are read there. The head's copy of them is packed on first use. */
 #include <unistd.h>
 
+#include "base/files/held_folder.h"
 #include "roformer/inspect/files.h"
-#include "roformer/inspect/held_folder.h"
 #include "model/family.h"
 #include "model/model.h"
 #include "store/store.h"
@@ -269,14 +269,15 @@ rf_status rf_model_open_as(const rf_ctx *ctx, const char *folder, rf_type type, 
 {
     if (!(ctx && folder && out)) return rf__missing("rf_model_open_as", "ctx, folder, out", why);
     rf_config config;
-    rf_held_folder *held = NULL;
+    rf_held_folder *held = NULL, *seen = NULL;
     rf_model *m = NULL;
     rf_status status = rf_folder_hold(ctx, folder, &held, why);
     if (status) return status;
     status = rf_config_read(ctx, folder, &config, why);
     if (!status) status = rf__logit_score_read(ctx, folder, &config, why);
     if (!status) status = rf__model_open_with(ctx, folder, type, &config, &m, why);
-    status = rf_folder_release(&held, status, why);
+    status = rf__folder_release_into(&held, &seen, status, why);
+    if (seen) m->seen = seen;
     if (!status) *out = m;
     else rf_model_close(m);
     return status;
@@ -355,6 +356,7 @@ void rf_model_close(rf_model *m)
     rf__free(m->ctx, m->ignored);
     rf__free(m->ctx, m->folder);
     rf__free(m->ctx, m->requested_folder);
+    rf__folder_forget(m->seen);
     rf_tokenizer_free(m->tokenizer);
     rf__generation_clear(m->ctx, &m->generation);
     rf_weights_close(m->file);

@@ -17,6 +17,7 @@ struct rf_model {
     rf_tokenizer *tokenizer;
     char *folder;               /* the folder that it was opened from, or NULL */
     char *requested_folder;     /* the folder above it, if that has more settings: modules.json; or NULL */
+    struct rf_held_folder *seen;       /* what was read of the outer of them, for new pipelines; or NULL */
     rf__generation_config generation;  /* generation_config.json over the defaults */
     char *ignored;
     bool has_head;

@@ -1,9 +1,9 @@
 /* pipeline.c — opens and closes pipelines. */
 #include "pipeline/pipeline.h"
 
+#include "base/files/held_folder.h"
 #include "decode/session.h"
 #include "model/model.h"
-#include "roformer/inspect/held_folder.h"
 #include "task/answerer.h"
 #include "train/checkpoint/checksums.h"
 
@@ -82,13 +82,14 @@ rf_status rf_pipeline_open(const rf_ctx *ctx, const char *folder, rf_type type, 
         return rf_fail(why, RF_EARG, "pipeline: expected a %s, got NULL", folder ? "place for it" : "folder");
     rf_status status = ctx ? RF_OK : rf_ctx_new(NULL, &own, why);
     if (!status) status = make(ctx ? ctx : own, own, &p, why);
-    rf_held_folder *held = NULL;
+    rf_held_folder *held = NULL, *seen = NULL;
     if (!status) status = rf_folder_hold(p->ctx, folder, &held, why);
     if (!status) status = read_sentence(p, folder, why);
     if (!status) status = open_model(p, folder, type, why);
     if (!status) status = read_modules(p, folder, why);
     if (!status) status = equip(p, why);
-    status = rf_folder_release(&held, status, why);
+    status = rf__folder_release_into(&held, &seen, status, why);
+    if (seen) p->model->seen = seen;
     if (!status) *out = p;
     else if (p) rf_pipeline_close(p);
     else rf_ctx_free(own);
@@ -104,7 +105,7 @@ rf_status rf_pipeline_on(const rf_model *model, rf_pipeline **out, rf_error *why
                                                                              protected by its lock */
     const char *folder = !status && model->requested_folder ? model->requested_folder : model->folder;
     rf_held_folder *held = NULL;
-    if (!status && folder) status = rf_folder_hold(p->ctx, folder, &held, why);
+    if (!status && folder) status = rf__folder_hold_again(p->ctx, folder, model->seen, &held, why);
     if (!status && folder) status = read_sentence(p, folder, why);
     if (!status && folder) status = read_modules(p, folder, why);
     if (!status) status = equip(p, why);

@@ -318,6 +318,60 @@ static void one_model_or_the_other(void **state)
     rf_ctx_free(ctx);
 }
 
+/* ---- pipelines on an open model ---------------------------------------------------------------------------------- */
+
+static void ask_settings(const rf_model *m, rf_status expected, const char *prompt)
+{
+    rf_pipeline *p = NULL;
+    const rf_sentence *s;
+    rf_error why = {0};
+    assert_int_equal(rf_pipeline_on(m, &p, &why), expected);
+    if (expected) {
+        names_a_file(&why);
+        return;
+    }
+    if (rf_pipeline_sentence(p, &s, &why)) fail_msg("%s", why.text);
+    assert_string_equal(s->prompt[0].text, prompt);
+    assert_int_equal(s->max_length, 5);
+    rf_pipeline_close(p);
+}
+
+/* The settings are those of the model, also if its folder is replaced or removed. */
+static void a_later_pipeline(void **state)
+{
+    (void)state;
+    rf_ctx *ctx = t_ctx(1, NULL);
+    for (way how = 0; how < WAYS; how++)
+        for (int removed = 0; removed < 2; removed++) {
+            rf_pipeline *p = NULL;
+            rf_error why = {0};
+            begin(how, 0);
+            if (rf_pipeline_open(ctx, plan.model, RF_F32, &p, &why)) fail_msg("%s", why.text);
+            replace();
+            if (removed && rename(plan.model, plan.other) && errno != ENOTEMPTY) fail();
+            ask_settings(rf_pipeline_model(p), RF_OK, "the red");
+            rf_pipeline_close(p);
+        }
+    rf_ctx_free(ctx);
+}
+
+/* A model that was opened without its settings of vectors, which are now those of another one. */
+static void a_later_pipeline_with_other_settings(void **state)
+{
+    (void)state;
+    rf_ctx *ctx = t_ctx(1, NULL);
+    for (way how = 0; how < WAYS; how++) {
+        rf_model *m = NULL;
+        begin(how, 0);
+        if (rf_model_open(ctx, plan.model, &m, NULL)) fail();
+        ask_settings(m, RF_OK, "the red");
+        replace();
+        ask_settings(m, RF_EIO, NULL);
+        rf_model_close(m);
+    }
+    rf_ctx_free(ctx);
+}
+
 /* ---- single files ------------------------------------------------------------------------------------------------ */
 
 static char *small_folder(const rf_ctx *ctx, rf_held_folder **held)
@@ -501,6 +555,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_file_is_opened_once),
         cmocka_unit_test(one_model_or_the_other),
+        cmocka_unit_test(a_later_pipeline),
+        cmocka_unit_test(a_later_pipeline_with_other_settings),
         cmocka_unit_test(what_was_read_is_read_again),
         cmocka_unit_test(other_files_may_change),
         cmocka_unit_test(what_changes_is_named),

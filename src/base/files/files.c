@@ -42,7 +42,7 @@ static rf_status check_file(int fd, const rf__held *h, bool pipes, size_t *size,
 static rf_status open_any(const rf__held *h, int flags, bool pipes, int *fd, size_t *size, rf_error *why)
 {
     const char *path = h->path;
-    *fd = openat(rf__held_at(h), h->name, flags | O_NOCTTY | O_CLOEXEC | (pipes ? 0 : O_NONBLOCK), 0666);
+    *fd = openat(h->at, h->below, flags | O_NOCTTY | O_CLOEXEC | (pipes ? 0 : O_NONBLOCK), 0666);
     const int e = errno;
     if (*fd < 0 && h->folder && e == ENOENT) rf__held_lacks(h);
     errno = e;
@@ -56,7 +56,13 @@ static rf_status open_any(const rf__held *h, int flags, bool pipes, int *fd, siz
 
 rf_status rf__open_file(const char *path, int flags, int *fd, size_t *size, rf_error *why)
 {
-    return open_any(&(rf__held){.name = path, .path = path}, flags, false, fd, size, why);
+    const rf__held h = rf__held_none(path);
+    return open_any(&h, flags, false, fd, size, why);
+}
+
+rf_status rf__held_open(const rf__held *h, int *fd, size_t *size, rf_error *why)
+{
+    return open_any(h, O_RDONLY, false, fd, size, why);
 }
 
 rf_status rf__must_be_file(const char *path, rf_error *why)
@@ -76,7 +82,7 @@ rf_status rf__map_open(const rf_ctx *ctx, const char *path, rf_map *out, rf_erro
     if (rf__find_in_memory(ctx, path, &own, why))
         return own.data ? (*out = own, rf__check_substitute(path, own.data, own.size, why)) : RF_EIO;
     const rf__held h = rf__held_of(ctx, path);
-    rf_status status = open_any(&h, O_RDONLY, false, &fd, &size, why);
+    rf_status status = rf__held_open(&h, &fd, &size, why);
     if (status) return status;
     if (!size) {
         close(fd);

@@ -28,11 +28,12 @@ typedef struct seen {
 struct rf_held_folder {
     const rf_ctx *ctx;
     rf_held_folder *next;
+    const rf_held_folder *before;               /* what was seen in an earlier hold; or NULL                          */
     pthread_t thread;
     int holders;
     char *path;                                 /* without slashes at the end                                         */
     size_t length;
-    DIR *list;
+    DIR *list;                                  /* NULL, if there is `before`: the folder is gone                     */
     char *names;                                /* a byte of dirent's d_type, and the name; NULL: not listed          */
     size_t bytes;
     seen *file;
@@ -72,7 +73,10 @@ static const char *listed(const rf_held_folder *f, const char *name)
     return NULL;
 }
 
-static bool exists(const rf_held_folder *f, const char *name) { return !faccessat(dirfd(f->list), name, F_OK, 0); }
+static bool exists(const rf_held_folder *f, const char *name)
+{
+    return f->list && !faccessat(dirfd(f->list), name, F_OK, 0);
+}
 
 static bool look(const rf_held_folder *f, const char *name)
 {
@@ -98,9 +102,11 @@ static const char *name_in(const rf_held_folder *f, const char *path)
     return climbs(path) ? NULL : path;
 }
 
+rf__held rf__held_none(const char *path) { return (rf__held){NULL, path, AT_FDCWD, path, path}; }
+
 rf__held rf__held_of(const rf_ctx *ctx, const char *path)
 {
-    rf__held h = {.name = path, .path = path};
+    rf__held h = rf__held_none(path);
     if (!ctx || !ctx->folders) return h;
     pthread_mutex_lock(&ctx->folders->lock);
     for (rf_held_folder *f = ctx->folders->held; f && !h.folder; f = f->next) {
@@ -108,18 +114,24 @@ rf__held rf__held_of(const rf_ctx *ctx, const char *path)
         if (name) h.folder = f, h.name = name;
     }
     pthread_mutex_unlock(&ctx->folders->lock);
+    if (h.folder && h.folder->list) h.at = dirfd(h.folder->list), h.below = h.name;
     return h;
 }
 
-int rf__held_at(const rf__held *h) { return h->folder ? dirfd(h->folder->list) : AT_FDCWD; }
-
 /* ---- what was seen of a file ------------------------------------------------------------------------------------- */
 
-static seen *find(const rf_held_folder *f, const char *name)
+/* In this hold alone. */
+static seen *find_own(const rf_held_folder *f, const char *name)
 {
     for (size_t i = 0; i < f->files; i++)
         if (!strcmp(f->asked + f->file[i].name, name)) return &f->file[i];
     return NULL;
+}
+
+static const seen *find(const rf_held_folder *f, const char *name)
+{
+    const seen *s = f->before ? find_own(f->before, name) : NULL;
+    return s ? s : find_own(f, name);
 }
 
 /* NULL: out of memory. */
@@ -162,18 +174,19 @@ bool rf__held_is_folder(const rf__held *h)
 {
     struct stat st;
     if (!*h->name) return true;
-    if (!rf__held_there(h)) return false;
-    return !fstatat(dirfd(h->folder->list), h->name, &st, 0) && S_ISDIR(st.st_mode);
+    return rf__held_there(h) && !fstatat(h->at, h->below, &st, 0) && S_ISDIR(st.st_mode);
 }
 
 rf_status rf__held_opened(const rf__held *h, const struct stat *st, rf_error *why)
 {
-    seen *s = find(h->folder, h->name);
-    if (!s) s = add(h->folder, h->name, true);
-    if (!s) return rf_fail(why, RF_ENOMEM, "%s: out of memory", h->path);
-    if (!s->there || (s->opened && !same(&s->is, st))) return changed(h->folder, h->name, why);
-    s->opened = true;
-    s->is = *st;
+    const seen *s = find(h->folder, h->name);
+    if (s && (!s->there || (s->opened && !same(&s->is, st)))) return changed(h->folder, h->name, why);
+    if (s && s->opened) return RF_OK;
+    seen *own = find_own(h->folder, h->name);
+    if (!own) own = add(h->folder, h->name, true);
+    if (!own) return rf_fail(why, RF_ENOMEM, "%s: out of memory", h->path);
+    own->opened = true;
+    own->is = *st;
     return RF_OK;
 }
 
@@ -184,8 +197,8 @@ void rf__held_lacks(const rf__held *h)
 
 rf_status rf__held_keep(const rf__held *h, const char *data, size_t size, rf_error *why)
 {
-    seen *s = find(h->folder, h->name);
-    if (s->data) return RF_OK;
+    seen *s = find_own(h->folder, h->name);
+    if (!s || s->data) return RF_OK;
     s->data = rf__alloc(h->folder->ctx, size + 1);
     if (!s->data) return rf_fail(why, RF_ENOMEM, "%s: out of memory after %zu bytes", h->path, size);
     memcpy(s->data, data, size);
@@ -203,8 +216,9 @@ bool rf__held_kept(const rf__held *h, rf_map *out)
 
 /* ---- holding and releasing --------------------------------------------------------------------------------------- */
 
-static void free_folder(rf_held_folder *f)
+void rf__folder_forget(rf_held_folder *f)
 {
+    if (!f) return;
     const rf_ctx *ctx = f->ctx;
     for (size_t i = 0; i < f->files; i++) rf__free(ctx, f->file[i].data);
     if (f->list) closedir(f->list);
@@ -215,30 +229,27 @@ static void free_folder(rf_held_folder *f)
     rf__free(ctx, f);
 }
 
-rf_status rf_folder_hold(const rf_ctx *ctx, const char *folder, rf_held_folder **out, rf_error *why)
+/* NULL: there is no such folder in the file system. */
+static DIR *open_list(const rf_ctx *ctx, const char *folder)
 {
-    if (!(ctx && folder && out)) return rf__missing("rf_folder_hold", "ctx, folder, out", why);
-    *out = NULL;
-    const rf__held outer = rf__held_of(ctx, folder);
-    if (outer.folder) {
-        outer.folder->holders++;
-        *out = outer.folder;
-        return RF_OK;
-    }
-    size_t n = strlen(folder);
-    while (n && folder[n - 1] == '/') n--;
     rf_map memory;
-    DIR *list = n && !rf__find_in_memory(ctx, folder, &memory, NULL) ? opendir(folder) : NULL;
-    if (!list) return RF_OK;
+    return folder[strspn(folder, "/")] && !rf__find_in_memory(ctx, folder, &memory, NULL) ? opendir(folder) : NULL;
+}
+
+static rf_status hold_anew(const rf_ctx *ctx, const char *folder, DIR *list, const rf_held_folder *before,
+                           rf_held_folder **out, rf_error *why)
+{
     rf_held_folder *f = rf__calloc(ctx, 1, sizeof *f);
-    if (f) *f = (rf_held_folder){.ctx = ctx, .thread = pthread_self(), .holders = 1, .length = n, .list = list};
-    else closedir(list);
+    if (f) *f = (rf_held_folder){.ctx = ctx, .thread = pthread_self(), .holders = 1, .list = list, .before = before};
+    else if (list) closedir(list);
     if (f) f->path = rf__strdup(ctx, folder);
-    if (!f || !f->path || list_names(f)) {
-        if (f) free_folder(f);
+    if (!f || !f->path || (list && list_names(f))) {
+        rf__folder_forget(f);
         return rf_fail(why, RF_ENOMEM, "%.200s: out of memory", folder);
     }
-    f->path[n] = 0;
+    f->length = strlen(folder);
+    while (folder[f->length - 1] == '/') f->length--;
+    f->path[f->length] = 0;
     pthread_mutex_lock(&ctx->folders->lock);
     f->next = ctx->folders->held;
     ctx->folders->held = f;
@@ -247,14 +258,35 @@ rf_status rf_folder_hold(const rf_ctx *ctx, const char *folder, rf_held_folder *
     return RF_OK;
 }
 
+rf_status rf__folder_hold_again(const rf_ctx *ctx, const char *folder, const rf_held_folder *before,
+                                rf_held_folder **out, rf_error *why)
+{
+    *out = rf__held_of(ctx, folder).folder;
+    if (*out) return (*out)->holders++, RF_OK;
+    DIR *list = open_list(ctx, folder);
+    return list || before ? hold_anew(ctx, folder, list, before, out, why) : RF_OK;
+}
+
+rf_status rf_folder_hold(const rf_ctx *ctx, const char *folder, rf_held_folder **out, rf_error *why)
+{
+    if (!(ctx && folder && out)) return rf__missing("rf_folder_hold", "ctx, folder, out", why);
+    return rf__folder_hold_again(ctx, folder, NULL, out, why);
+}
+
+static bool differs(const rf_held_folder *f, const seen *s, const char *name, bool there)
+{
+    struct stat st;
+    return there != s->there || (s->opened && (fstatat(dirfd(f->list), name, &st, 0) || !same(&s->is, &st)));
+}
+
 /* The first file that is not what it was; NULL: there is none. */
 static const char *first_changed(rf_held_folder *f)
 {
-    struct stat st;
+    const rf_held_folder *b = f->before;
     if (f->names) {
         rewinddir(f->list);
         for (struct dirent *e; (e = readdir(f->list));) {
-            seen *s = find(f, e->d_name);
+            seen *s = find_own(f, e->d_name);
             if (s) s->again = plain(e->d_type) || exists(f, e->d_name);
         }
     }
@@ -262,13 +294,36 @@ static const char *first_changed(rf_held_folder *f)
         seen *s = &f->file[i];
         const char *name = f->asked + s->name;
         if (!f->names || strchr(name, '/')) s->again = exists(f, name);
-        if (s->again != s->there) return name;
-        if (s->opened && (fstatat(dirfd(f->list), name, &st, 0) || !same(&s->is, &st))) return name;
+        if (differs(f, s, name, s->again)) return name;
+    }
+    for (size_t i = 0; b && f->files && i < b->files; i++) {
+        const char *name = b->asked + b->file[i].name;
+        if (differs(f, &b->file[i], name, exists(f, name))) return name;
     }
     return NULL;
 }
 
 rf_status rf_folder_release(rf_held_folder **held, rf_status status, rf_error *why)
+{
+    return rf__folder_release_into(held, NULL, status, why);
+}
+
+/* Keeps what was seen, without the folder itself. */
+static void settle(rf_held_folder *f)
+{
+    enum { LARGE = 1 << 20 };
+    closedir(f->list);
+    f->list = NULL;
+    rf__free(f->ctx, f->names);
+    f->names = NULL;
+    for (size_t i = 0; i < f->files; i++) {
+        if (f->file[i].size <= LARGE) continue;
+        rf__free(f->ctx, f->file[i].data);
+        f->file[i].data = NULL;
+    }
+}
+
+rf_status rf__folder_release_into(rf_held_folder **held, rf_held_folder **keep, rf_status status, rf_error *why)
 {
     if (!held) return rf__missing("rf_folder_release", "folder", why);
     rf_held_folder *f = *held;
@@ -282,6 +337,7 @@ rf_status rf_folder_release(rf_held_folder **held, rf_status status, rf_error *w
     const char *name = status == RF_ENOMEM ? NULL : first_changed(f);
     if (name) status = changed(f, name, why);
     else if (!status && f->no_memory) status = rf_fail(why, RF_ENOMEM, "%.200s: out of memory", f->path);
-    free_folder(f);
+    if (keep && !status) settle(f), *keep = f;
+    else rf__folder_forget(f);
     return status;
 }

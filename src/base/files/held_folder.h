@@ -9,12 +9,16 @@
 #include "base/base.h"
 #include "roformer/inspect/held_folder.h"
 
-/* A path in a folder that this thread holds. folder: NULL, if it is in none; name: in the folder, points into path. */
-typedef struct rf__held { rf_held_folder *folder; const char *name, *path; } rf__held;
+/* A path, and where it is if this thread holds its folder. */
+typedef struct rf__held {
+    rf_held_folder *folder;             /* NULL: the path is in no folder that is held                                */
+    const char *name;                   /* in the folder; points into `path`                                          */
+    int at;                             /* for openat and the like: at, below                                         */
+    const char *below, *path;
+} rf__held;
 rf__held rf__held_of(const rf_ctx *ctx, const char *path);
-
-/* For openat: the folder, or AT_FDCWD; with it `name`, which is the path if the file is in no held folder. */
-int rf__held_at(const rf__held *h);
+rf__held rf__held_none(const char *path);                   /* as of a path in no folder                              */
+rf_status rf__held_open(const rf__held *h, int *fd, size_t *size, rf_error *why);   /* for reading; in files.c        */
 
 /* For files of a held folder only.
  *
@@ -29,6 +33,18 @@ rf_status rf__held_opened(const rf__held *h, const struct stat *st, rf_error *wh
 void rf__held_lacks(const rf__held *h);
 rf_status rf__held_keep(const rf__held *h, const char *data, size_t size, rf_error *why);
 bool rf__held_kept(const rf__held *h, rf_map *out);
+
+/* For what is opened later on a model that is open.
+ *
+ *   release_into  as rf_folder_release, but if it is the last release, and nothing failed, *seen becomes what was seen
+ *                 of the folder, for rf__folder_forget; otherwise it is unchanged. The text of large files is dropped
+ *   hold_again    holds the folder once more. What was seen before is seen again, whether or not it is still there. If
+ *                 anything else is read, the release compares all of it with the folder, as if it had been held all the
+ *                 time. seen: NULL, or stays valid and unchanged until the release */
+rf_status rf__folder_release_into(rf_held_folder **f, rf_held_folder **seen, rf_status status, rf_error *why);
+rf_status rf__folder_hold_again(const rf_ctx *ctx, const char *folder, const rf_held_folder *seen, rf_held_folder **out,
+                                rf_error *why);
+void rf__folder_forget(rf_held_folder *seen);
 
 /* All folders of a context that are not plain folders of the file system. */
 struct rf__memory_folders {

@@ -29,7 +29,13 @@ static rf_status crc_of_file(const rf_ctx *ctx, const char *path, size_t *size, 
         *crc = own.data ? rf__crc32c(0, own.data, own.size) : 0;
         return own.data ? RF_OK : RF_EIO;
     }
-    rf_status status = rf__open_file(path, O_RDONLY, &fd, size, why);
+    const rf__held h = rf__held_of(ctx, path);
+    if (rf__held_kept(&h, &own)) {
+        *size = own.size;
+        *crc = rf__crc32c(0, own.data, own.size);
+        return RF_OK;
+    }
+    rf_status status = rf__held_open(&h, &fd, size, why);
     if (status) return status;
     char *buffer = rf__alloc(ctx, BUFFER);
     if (!buffer) status = rf_fail(why, RF_ENOMEM, "%s: out of memory", path);
@@ -296,7 +302,7 @@ static bool size_of(const rf_ctx *ctx, const char *path, json_int_t *size)
     rf_map own;
     if (rf__find_in_memory(ctx, path, &own, NULL)) return *size = (json_int_t)own.size, own.data != NULL;
     const rf__held h = rf__held_of(ctx, path);
-    return !fstatat(rf__held_at(&h), h.name, &s, 0) && (*size = (json_int_t)s.st_size, true);
+    return !fstatat(h.at, h.below, &s, 0) && (*size = (json_int_t)s.st_size, true);
 }
 
 /* If the size of the weights differs, the list belongs to another model. */
