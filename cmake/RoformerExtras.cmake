@@ -91,6 +91,10 @@ if(BUILD_TESTING)
       add_test(NAME check/linked COMMAND sh ${PROJECT_SOURCE_DIR}/tools/check/linked.sh $<TARGET_FILE:roformer-shared>
         $<TARGET_OBJECTS:roformer-program> COMMAND_EXPAND_LISTS)
     endif()
+    if(TARGET roformer-program AND rf_sentencepiece AND NOT RF_SANITIZE AND NOT CMAKE_CROSSCOMPILING)
+      add_test(NAME check/opens COMMAND sh ${PROJECT_SOURCE_DIR}/tools/check/opens.sh $<TARGET_FILE:roformer-program>)
+      set_tests_properties(check/opens PROPERTIES SKIP_RETURN_CODE 77)
+    endif()
     if(NOT RF_SANITIZE AND RF_INSTALL AND NOT CMAKE_CROSSCOMPILING)
       add_test(NAME check/plain COMMAND sh ${PROJECT_SOURCE_DIR}/tools/check/plain.sh ${PROJECT_BINARY_DIR}/roformer_plain.h
         ${PROJECT_BINARY_DIR}/options.json $<TARGET_FILE:roformer-shared>)
