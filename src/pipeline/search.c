@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/json.h"
+#include "base/files/json_file.h"
 #include "model/model.h"
 #include "pipeline/index_file.h"
 #include "pipeline/pipeline.h"
@@ -98,8 +98,8 @@ static rf_status read_description(rf_index *x, const char *folder, const json_t 
 static rf_status open_description(rf_index *x, const char *folder, rf_error *why)
 {
     enum { LIMIT = 1 << 20 };
-    char path[4096], *text = NULL;
-    size_t size;
+    char path[4096];
+    json_t *all;
     rf_status status = rf__path(path, sizeof path, folder, RF_FILE_INDEX, why);
     if (!status && access(path, F_OK)) {
         const int missing = errno;
@@ -107,11 +107,8 @@ static rf_status open_description(rf_index *x, const char *folder, rf_error *why
         if (missing == ENOTDIR) return rf_fail(why, RF_EIO, "%s: expected the folder of an index, got a file", folder);
         return rf_fail(why, RF_EIO, "%s: expected an index, got a folder without %s", folder, RF_FILE_INDEX);
     }
-    if (!status) status = rf__read_file(x->ctx, path, LIMIT, &text, &size, why);
+    if (!status) status = rf__json_file(x->ctx, path, LIMIT, 0, &all, why);
     if (status) return status;
-    json_t *all = rf__json_parse(text, size, 0, path, why);
-    rf__free(x->ctx, text);
-    if (!all) return why && why->code ? why->code : RF_EDATA;
     status = read_description(x, folder, all, why);
     json_decref(all);
     return status;

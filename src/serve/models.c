@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "base/json.h"
+#include "base/files/json_file.h"
 #include "pipeline/engine/engine.h"
 #include "roformer/inspect/files.h"
 #include "roformer/inspect/held_folder.h"
@@ -69,8 +69,8 @@ static void set_language(char out[16], const char *code)
 /* Languages from --languages, or from Marian's tokenizer_config.json. */
 static void read_languages(srv_model *m, const char *folder)
 {
-    char path[4096], *text, source[16] = "", target[16] = "";
-    size_t size;
+    char path[4096], source[16] = "", target[16] = "";
+    json_t *config;
     if (!m->config->is_encoder_decoder) return;
     if (m->s->o.languages && sscanf(m->s->o.languages, "%15[^:]:%15s", source, target) == 2) {
         set_language(m->source_language, source);
@@ -78,13 +78,11 @@ static void read_languages(srv_model *m, const char *folder)
         return;
     }
     if (rf__path(path, sizeof path, folder, RF_FILE_TOKENIZER_CONFIG, NULL) || !rf__is_there(m->s->o.ctx, path) ||
-        rf__read_file(m->s->o.ctx, path, 1 << 24, &text, &size, NULL))
+        rf__json_shared(m->s->o.ctx, path, 1 << 24, 0, &config, NULL))
         return;
-    json_t *config = rf__json_parse(text, size, 0, path, NULL);
     set_language(m->source_language, json_string_value(json_object_get(config, "source_lang")));
     set_language(m->target_language, json_string_value(json_object_get(config, "target_lang")));
     json_decref(config);
-    rf__free(m->s->o.ctx, text);
 }
 
 static int ignore_translation(void *user, int64_t text, const rf_text_translation *t, const rf_error *why)

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <strings.h>
 
+#include "base/files/json_file.h"
 #include "kernel/acts.h"
 #include "roformer/inspect/files.h"
 #include "store/family.h"
@@ -494,8 +495,12 @@ rf_status rf__config_root(const rf_ctx *ctx, const char *given, char path[RF_CON
     }
     if (!folder && (size_t)snprintf(path, RF_CONFIG_PATH, "%s", given) >= RF_CONFIG_PATH)
         status = rf_fail(why, RF_EARG, "%.60s...: the path is too long", given);
-    if (!status) status = (folder ? rf__read_file : rf__read_named)(ctx, path, MOST, &text, &bytes, why);
-    if (status == RF_EIO && folder) rf__name_folders_below(given, RF_FILE_CONFIG, why);
+    if (!status && folder) {
+        status = rf__json_shared(ctx, path, MOST, 0, root, why);
+        if (status == RF_EIO) rf__name_folders_below(given, RF_FILE_CONFIG, why);
+        return status;
+    }
+    if (!status) status = rf__read_named(ctx, path, MOST, &text, &bytes, why);
     if (status) return status;
     *root = rf__json_parse(text, bytes, 0, path, why);
     rf__free(ctx, text);
@@ -523,8 +528,12 @@ rf_status rf__config_kept(const rf_ctx *ctx, const char *folder, bool without_id
     const char *name;
     json_t *value;
     void *next;
-    const rf_status status = rf__config_root(ctx, folder, path, out, why);
+    json_t *all;
+    const rf_status status = rf__config_root(ctx, folder, path, &all, why);
     if (status) return status;
+    *out = json_deep_copy(all);
+    json_decref(all);
+    if (!*out) return rf_fail(why, RF_ENOMEM, "%.200s: out of memory", path);
     json_object_foreach_safe(*out, next, name, value) {
         const char *id = strstr(name, "_token_id");
         if (rf__generation_key(name) || (without_ids && id && !strcmp(id, "_token_id"))) json_object_del(*out, name);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/files/folder_keys.h"
+#include "base/files/json_file.h"
 #include "roformer/inspect/files.h"
 #include "store/family.h"
 #include "store/generation.h"
@@ -173,21 +174,14 @@ static bool forces_end(const char *path, const json_t *config)
 rf_status rf__generation_read(const rf_ctx *ctx, const char *folder, int64_t start, rf__generation_config *out,
                               rf_error *why)
 {
-    char path[RF_CONFIG_PATH], below[4096], *text;
-    size_t size;
+    char path[RF_CONFIG_PATH], below[4096];
     json_t *root = NULL;
-    rf_error own = {0};
     folder = rf__model_folder(ctx, folder, below);
     rf_status status = rf__path(path, sizeof path, folder, RF_FILE_GENERATION, why);
     const bool there = !status && rf__is_there(ctx, path);
-    if (there) status = rf__read_file(ctx, path, MOST, &text, &size, why);
+    if (there) status = rf__json_shared(ctx, path, MOST, 0, &root, why);
     else if (!status) status = rf__config_root(ctx, folder, path, &root, why);
     if (status) return status;
-    if (there) {
-        root = rf__json_parse(text, size, 0, path, &own);
-        rf__free(ctx, text);
-    }
-    if (!root) return rf_fail(why, own.code, "%s", own.text);
     if (!there && forces_end(path, root)) out->forced_eos = 0;
     status = read_all(&(reading){ctx, path, root, why}, start, out);
     json_decref(root);

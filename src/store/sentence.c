@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/files/folder_keys.h"
+#include "base/files/json_file.h"
 #include "base/json.h"
 #include "roformer/inspect/files.h"
 #include "store/store.h"
@@ -15,13 +16,29 @@
 
 enum { LARGEST = RF__SENTENCE_LARGEST, PROMPTS = 1000 };
 
-rf_status rf__sentence_load(const rf_ctx *ctx, const char *folder, const char *below, const char *name, bool list,
-                            char path[4096], json_t **out, rf_error *why)
+/* A list or an object, which is not to be changed: it is shared while the folder is held. */
+static rf_status load(const rf_ctx *ctx, const char *path, size_t flags, json_t **out, rf_error *why)
 {
-    char inner[4096], *text = NULL;
+    const rf__held h = rf__held_of(ctx, path);
+    char *text;
     size_t size;
     bool memory;
     json_error_t bad;
+    if ((*out = rf__held_json(&h, flags))) return RF_OK;
+    const rf_status status = rf__read_file(ctx, path, LARGEST, &text, &size, why);
+    if (status) return status;
+    *out = rf__json_load(text, size, flags, &bad, &memory);
+    rf__free(ctx, text);
+    if (!*out && memory) return rf_fail(why, RF_ENOMEM, "%.200s: out of memory for its JSON", path);
+    if (!*out) return rf_fail(why, RF_EDATA, "%.200s:%d: %.120s", path, bad.line, bad.text);
+    rf__held_keep_json(&h, flags, *out);
+    return RF_OK;
+}
+
+rf_status rf__sentence_load(const rf_ctx *ctx, const char *folder, const char *below, const char *name, bool list,
+                            char path[4096], json_t **out, rf_error *why)
+{
+    char inner[4096];
     /* a tokenizer without a limit has 10^30 there */
     const size_t number = strcmp(name, RF_FILE_TOKENIZER_CONFIG) ? 0 : JSON_DECODE_INT_AS_REAL;
     *out = NULL;
@@ -29,12 +46,8 @@ rf_status rf__sentence_load(const rf_ctx *ctx, const char *folder, const char *b
     if (!status) status = rf__path(path, 4096, *below ? inner : folder, name, why);
     if (status) return status;
     if (!rf__is_there(ctx, path)) return RF_OK;
-    status = rf__read_file(ctx, path, LARGEST, &text, &size, why);
+    status = load(ctx, path, JSON_REJECT_DUPLICATES | number, out, why);
     if (status) return status;
-    *out = rf__json_load(text, size, JSON_REJECT_DUPLICATES | number, &bad, &memory);
-    rf__free(ctx, text);
-    if (!*out && memory) return rf_fail(why, RF_ENOMEM, "%.200s: out of memory for its JSON", path);
-    if (!*out) return rf_fail(why, RF_EDATA, "%.200s:%d: %.120s", path, bad.line, bad.text);
     if (list ? json_is_array(*out) : json_is_object(*out)) return RF_OK;
     json_decref(*out);
     *out = NULL;

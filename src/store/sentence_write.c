@@ -104,9 +104,10 @@ static rf_status keep_length(const rf_ctx *ctx, const char *from, const char *to
     rf_sentence_free(&s);
     if (length) status = rf__sentence_load(ctx, to, "", RF_FILE_SENTENCE, false, path, &root, why);
     if (status || !length) return status;
-    if (!root) root = json_object();
-    rf__json_set(&root, "max_seq_length", json_integer(length));
-    return rf__sentence_save(ctx, to, RF_FILE_SENTENCE, root, why);
+    json_t *own = root ? json_copy(root) : json_object();
+    json_decref(root);
+    rf__json_set(&own, "max_seq_length", json_integer(length));
+    return rf__sentence_save(ctx, to, RF_FILE_SENTENCE, own, why);
 }
 
 rf_status rf__sentence_copy(const rf_ctx *ctx, const char *from, const char *to, rf_error *why)

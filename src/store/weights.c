@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/files/json_file.h"
 #include "roformer/inspect/files.h"
 #include "roformer/kernel/kernels.h"
 #include "store/store.h"
@@ -149,13 +150,9 @@ static rf_status keep_promises(rf_weights *w, const char *path, json_t *map, rf_
 
 static rf_status open_index(rf_weights *w, const char *path, rf_error *why)
 {
-    char *text = NULL, shard[4096];
-    size_t size = 0;
-    rf_status status = rf__read_file(w->ctx, path, RF__MAX_HEADER, &text, &size, why);
+    char shard[4096];
+    rf_status status = rf__json_file(w->ctx, path, RF__MAX_HEADER, 0, &w->index, why);
     if (status) return status;
-    w->index = rf__json_parse(text, size, 0, path, why);
-    rf__free(w->ctx, text);
-    if (!w->index) return why->code;
 
     json_t *map = json_object_get(w->index, "weight_map"), *file;
     const char *name, *slash = strrchr(path, '/');

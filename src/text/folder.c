@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "base/files/folder_keys.h"
+#include "base/files/json_file.h"
 #include "chat.h"
 #include "conversation.h"
 #include "roformer/inspect/held_folder.h"
@@ -23,19 +24,15 @@ rf_status rf__folder_json(rf_tokenizer_folder *f, const char *name, char path[RF
 {
     rf_status status = rf__path(path, RF_PATH, f->path, name, f->why);
     if (status || !rf__is_there(f->ctx, path)) return status;
-    char *text;
-    size_t size;
-    status = rf__read_file(f->ctx, path, RF_TOKENIZER_FILE, &text, &size, f->why);
-    if (status) return status;
-    *out = rf__json_parse(text, size, JSON_DECODE_INT_AS_REAL, path, f->why);
-    rf__free(f->ctx, text);
-    return *out ? RF_OK : f->why->code;
+    return rf__json_shared(f->ctx, path, RF_TOKENIZER_FILE, JSON_DECODE_INT_AS_REAL, out, f->why);
 }
 
 rf_status rf__folder_fast(rf_tokenizer_folder *f)
 {
     if (f->fast) return RF_OK;
-    const rf_status status = rf__folder_json(f, RF_FILE_TOKENIZER, f->fast_path, &f->fast);
+    rf_status status = rf__path(f->fast_path, RF_PATH, f->path, RF_FILE_TOKENIZER, f->why);
+    if (!status && rf__is_there(f->ctx, f->fast_path))
+        status = rf__json_file(f->ctx, f->fast_path, RF_TOKENIZER_FILE, JSON_DECODE_INT_AS_REAL, &f->fast, f->why);
     return status ? status : rf__folder_rebuild(f);
 }
 

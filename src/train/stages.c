@@ -1,6 +1,7 @@
 /* stages.c — reads stages from a file or a checkpoint, and sets the options of a run for each of them. */
 #include <math.h>
 
+#include "base/files/json_file.h"
 #include "train/stages.h"
 
 static const char *const keys[] = {"length",       "batch",     "steps",           "learning_rate",
@@ -123,15 +124,11 @@ rf_status rf__stages_read(const rf_ctx *ctx, const char *path, const rf_train_op
                           rf_error *why)
 {
     enum { LIMIT = 1 << 20 };
-    char *text;
-    size_t size;
+    json_t *all;
     rf_error own = {0};
     if (!why) why = &own;
-    rf_status status = rf__read_file(ctx, path, LIMIT, &text, &size, why);
+    rf_status status = rf__json_file(ctx, path, LIMIT, 0, &all, why);
     if (status) return status;
-    json_t *all = rf__json_parse(text, size, 0, path, why);
-    rf__free(ctx, text);
-    if (!all) return why->code;
     status = rf__stages_parse(all, path, o, ranks, out, why);
     json_decref(all);
     return status;

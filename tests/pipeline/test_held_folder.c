@@ -1,4 +1,5 @@
-/* test_held_folder.c — mirrors src/base/files/held_folder.c: a folder that is replaced while it is read.
+/* test_held_folder.c — mirrors src/base/files/held_folder.c and json_file.c: a folder that is replaced while it is
+ * read.
  *
  * The linker redirects openat and opendir (--wrap, CMakeLists.txt): before the n-th of them, for n = 1, 2, ..., another
  * model takes the place of the first one, as a folder, file by file, or by writing into its files.  What is opened is
@@ -11,6 +12,7 @@
 #include <sys/stat.h>
 
 #include "base/files/held_folder.h"
+#include "base/files/json_file.h"
 #include "roformer/index.h"
 #include "small_pipeline.h"
 #include "tiny.h"
@@ -434,6 +436,40 @@ static void what_was_read_is_read_again(void **state)
     free(folder);
 }
 
+static json_t *parsed(const rf_ctx *ctx, const char *path, bool shared, size_t flags)
+{
+    json_t *out = NULL;
+    rf_error why = {0};
+    if ((shared ? rf__json_shared : rf__json_file)(ctx, path, 100, flags, &out, &why)) fail_msg("%s", why.text);
+    json_decref(out);                                              /* the address is compared                         */
+    return out;
+}
+
+static void a_document_is_parsed_once(void **state)
+{
+    (void)state;
+    const rf_ctx *ctx = t_shared();
+    rf_held_folder *held;
+    rf_error why = {0};
+    json_t *out = NULL;
+    char *folder = small_folder(ctx, &held), path[512];
+    path_of(path, folder, "c.json");
+    t_write(folder, "c.json", "{\"a\": 1}", 8);
+    json_t *first = parsed(ctx, path, true, 0), *real = parsed(ctx, path, true, JSON_DECODE_INT_AS_REAL);
+    assert_true(json_is_integer(json_object_get(first, "a")) && json_is_real(json_object_get(real, "a")));
+    assert_ptr_equal(parsed(ctx, path, true, 0), first);
+    assert_ptr_equal(parsed(ctx, path, true, JSON_DECODE_INT_AS_REAL), real);
+    assert_int_equal(rf__json_file(ctx, path, 100, 0, &out, &why), RF_OK);
+    assert_ptr_not_equal(out, first);
+    assert_true(json_equal(out, first));
+    json_decref(out);
+    assert_int_equal(rf_folder_release(&held, RF_OK, &why), RF_OK);
+    assert_int_equal(rf__json_shared(ctx, path, 4, 0, &out, &why), RF_EDATA);
+    path_of(path, folder, "a");
+    assert_int_equal(rf__json_shared(ctx, path, 100, 0, &out, NULL), RF_EDATA);
+    free(folder);
+}
+
 /* A file that nobody asked for may change; its error, and no other, is replaced. */
 static void other_files_may_change(void **state)
 {
@@ -558,6 +594,7 @@ int main(void)
         cmocka_unit_test(a_later_pipeline),
         cmocka_unit_test(a_later_pipeline_with_other_settings),
         cmocka_unit_test(what_was_read_is_read_again),
+        cmocka_unit_test(a_document_is_parsed_once),
         cmocka_unit_test(other_files_may_change),
         cmocka_unit_test(what_changes_is_named),
         cmocka_unit_test(other_threads_read_the_file_system),

@@ -14,7 +14,9 @@
 
 enum {
     NAMES = 1 << 18,                            /* bytes: the names of a larger folder are not listed                 */
-    USUAL = 2048                                /* bytes of names in most folders                                     */
+    USUAL = 2048,                               /* bytes of names in most folders                                     */
+    LARGE = 1 << 20,                            /* bytes: texts that are not kept for long                            */
+    WAYS = 2                                    /* things that are made of one text                                   */
 };
 
 typedef struct seen {
@@ -23,6 +25,7 @@ typedef struct seen {
     struct stat is;                             /* of an opened file                                                  */
     char *data;                                 /* its bytes, if they were read; otherwise NULL                       */
     size_t size;
+    struct { void *is; size_t number; void (*drop)(void *made); } made[WAYS];
 } seen;
 
 struct rf_held_folder {
@@ -214,12 +217,43 @@ bool rf__held_kept(const rf__held *h, rf_map *out)
     return true;
 }
 
+bool rf__held_keep_made(const rf__held *h, size_t number, void *made, void (*drop)(void *made))
+{
+    seen *s = h->folder ? find_own(h->folder, h->name) : NULL;
+    for (int i = 0; s && s->data && s->size <= LARGE && i < WAYS; i++) {
+        if (s->made[i].is) continue;
+        s->made[i].is = made;
+        s->made[i].number = number;
+        s->made[i].drop = drop;
+        return true;
+    }
+    return false;
+}
+
+void *rf__held_made(const rf__held *h, size_t number)
+{
+    const seen *s = h->folder ? find_own(h->folder, h->name) : NULL;
+    for (int i = 0; s && i < WAYS; i++)
+        if (s->made[i].is && s->made[i].number == number) return s->made[i].is;
+    return NULL;
+}
+
 /* ---- holding and releasing --------------------------------------------------------------------------------------- */
+
+static void drop_made(rf_held_folder *f)
+{
+    for (size_t i = 0; i < f->files; i++)
+        for (int k = 0; k < WAYS; k++) {
+            if (f->file[i].made[k].is) f->file[i].made[k].drop(f->file[i].made[k].is);
+            f->file[i].made[k].is = NULL;
+        }
+}
 
 void rf__folder_forget(rf_held_folder *f)
 {
     if (!f) return;
     const rf_ctx *ctx = f->ctx;
+    drop_made(f);
     for (size_t i = 0; i < f->files; i++) rf__free(ctx, f->file[i].data);
     if (f->list) closedir(f->list);
     rf__free(ctx, f->file);
@@ -308,10 +342,10 @@ rf_status rf_folder_release(rf_held_folder **held, rf_status status, rf_error *w
     return rf__folder_release_into(held, NULL, status, why);
 }
 
-/* Keeps what was seen, without the folder itself. */
+/* Keeps what was seen, without the folder itself, for any thread. */
 static void settle(rf_held_folder *f)
 {
-    enum { LARGE = 1 << 20 };
+    drop_made(f);
     closedir(f->list);
     f->list = NULL;
     rf__free(f->ctx, f->names);

@@ -26,13 +26,18 @@ rf_status rf__held_open(const rf__held *h, int *fd, size_t *size, rf_error *why)
  *   opened     an open file has this identity. RF_EIO: it is not the file that was opened before
  *   lacks      the file could not be opened because it does not exist
  *   keep       stores a copy of the bytes that were read. RF_ENOMEM
- *   kept       those bytes; false: there are none */
+ *   kept       those bytes; false: there are none
+ *   keep_made  keeps what was made of the text, under a number; it is dropped with the text. false: it is not kept,
+ *              because the text is large
+ *   made       that; NULL: there is nothing */
 bool rf__held_there(const rf__held *h);
 bool rf__held_is_folder(const rf__held *h);
 rf_status rf__held_opened(const rf__held *h, const struct stat *st, rf_error *why);
 void rf__held_lacks(const rf__held *h);
 rf_status rf__held_keep(const rf__held *h, const char *data, size_t size, rf_error *why);
 bool rf__held_kept(const rf__held *h, rf_map *out);
+bool rf__held_keep_made(const rf__held *h, size_t number, void *made, void (*drop)(void *made));
+void *rf__held_made(const rf__held *h, size_t number);
 
 /* For what is opened later on a model that is open.
  *

@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/files/json_file.h"
 #include "roformer/inspect/files.h"
 #include "store/tensorflow/tensorflow.h"
 
@@ -107,13 +108,8 @@ bool rf__bundle_index(const rf_ctx *ctx, const char *folder, char *path, size_t 
 
 static rf_status read_bert(const rf_ctx *ctx, const char *path, json_t **root, rf_error *why)
 {
-    char *text = NULL;
-    size_t bytes = 0;
-    const rf_status status = rf__read_file(ctx, path, CONFIG_BYTES, &text, &bytes, why);
-    if (status) return status;
-    *root = rf__json_parse(text, bytes, 0, path, why);
-    rf__free(ctx, text);
-    if (!*root || json_is_object(*root)) return *root ? RF_OK : why->code;
+    const rf_status status = rf__json_file(ctx, path, CONFIG_BYTES, 0, root, why);
+    if (status || json_is_object(*root)) return status;
     rf_fail(why, RF_EDATA, "%s: expected an object, got %s", path, rf__json_shown(*root).text);
     json_decref(*root);
     *root = NULL;

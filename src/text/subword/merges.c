@@ -12,6 +12,7 @@
  * add_prefix_space (default: false) inserts a blank before each text. */
 #include "merges.h"
 
+#include "base/files/json_file.h"
 #include "byte_level.h"
 
 #include <stdlib.h>
@@ -145,13 +146,8 @@ static rf_status read_merges(const rf_tokenizer_folder *f, json_t *out)
 /* vocab.json, with integers. */
 static rf_status read_vocab(rf_tokenizer_folder *f, json_t **out)
 {
-    char *text = NULL;
-    size_t size;
-    rf_status status = rf__path(f->fast_path, RF_PATH, f->path, RF_FILE_VOCAB_JSON, f->why);
-    if (!status) status = rf__read_file(f->ctx, f->fast_path, RF_TOKENIZER_FILE, &text, &size, f->why);
-    if (!status) *out = rf__json_parse(text, size, 0, f->fast_path, f->why);
-    rf__free(f->ctx, text);
-    return status ? status : *out ? RF_OK : f->why->code;
+    const rf_status status = rf__path(f->fast_path, RF_PATH, f->path, RF_FILE_VOCAB_JSON, f->why);
+    return status ? status : rf__json_file(f->ctx, f->fast_path, RF_TOKENIZER_FILE, 0, out, f->why);
 }
 
 /* ---- as tokenizer.json ------------------------------------------------------------------------------------------- */
