@@ -5,6 +5,7 @@
 #include "model/layers/linear_attention.h"
 #include "model/positions.h"
 #include "roformer/inspect/files.h"
+#include "roformer/inspect/held_folder.h"
 #include "store/store.h"
 #include "text/tokenizer.h"
 #include "train/checkpoint/folder.h"
@@ -363,10 +364,12 @@ static rf_status open_encoder(rf__run *r, opening *of, rf_error *why)
 rf_status rf__run_open_model(rf__run *r, rf_error *why)
 {
     static rf_status (*const step[])(rf__run *r, opening *of, rf_error *why) = {
-        find_folder, open_tokenizer, prepare_data, open_config, check_memory_left, open_optimizer, open_encoder,
+        open_tokenizer, prepare_data, open_config, check_memory_left, open_optimizer, open_encoder,
     };
     opening of = {0};
-    rf_status status = RF_OK;
+    rf_held_folder *held = NULL;
+    rf_status status = find_folder(r, &of, why);
+    if (!status) status = rf_folder_hold(r->ctx, of.folder, &held, why);
     for (size_t i = 0; i < RF_COUNT(step) && !status; i++) status = step[i](r, &of, why);
-    return status;
+    return rf_folder_release(&held, status, why);
 }

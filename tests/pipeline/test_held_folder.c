@@ -320,6 +320,46 @@ static void one_model_or_the_other(void **state)
     rf_ctx_free(ctx);
 }
 
+/* ---- training ---------------------------------------------------------------------------------------------------- */
+
+/* What a step of training from the model leaves; 0: it failed. */
+static uint64_t train(const rf_ctx *ctx, const char *folder, rf_error *why)
+{
+    char corpus[512], output[512];
+    const char *const own[] = {corpus};
+    path_of(corpus, plan.root, "corpus.txt");
+    path_of(output, plan.root, "output");
+    rf_train_options o = tiny_options(folder, own, output);
+    o.max_steps = 1;
+    o.eval_steps = o.save_steps = 0;
+    if (rf_pretrain(ctx, &o, NULL, NULL, why)) return 0;
+    return (uint64_t)tiny_crc(output, "model.safetensors") << 32 | (tiny_crc(output, "vocab.txt") ^
+                                                                    tiny_crc(output, "config.json"));
+}
+
+static void training_starts_from_one_model(void **state)
+{
+    (void)state;
+    rf_ctx *ctx = t_ctx(1, NULL);
+    uint64_t is[2];
+    int refused = 0;
+    for (long n = -2;; n += 1 + (n > 0)) {                         /* -2, -1: without replacing, from each model      */
+        rf_error why = {0};
+        begin(FILE_BY_FILE, n > 0 ? n : 0);
+        plan.busy = true;
+        tiny_write_corpus(plan.root, "corpus.txt", 20, 1);
+        plan.busy = false;
+        const uint64_t got = train(ctx, n == -1 ? plan.other : plan.model, &why);
+        if (n < 0) is[n + 2] = got;
+        if (n < 0 && !got) fail_msg("%s", why.text);
+        if (!got) names_a_file(&why), refused++;
+        else if (n >= 0 && got != is[0] && got != is[1]) fail_msg("call %ld: a mixture", n);
+        if (plan.calls < n) break;
+    }
+    assert_true(is[0] != is[1] && refused > 1);
+    rf_ctx_free(ctx);
+}
+
 /* ---- pipelines on an open model ---------------------------------------------------------------------------------- */
 
 static void ask_settings(const rf_model *m, rf_status expected, const char *prompt)
@@ -591,6 +631,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_file_is_opened_once),
         cmocka_unit_test(one_model_or_the_other),
+        cmocka_unit_test(training_starts_from_one_model),
         cmocka_unit_test(a_later_pipeline),
         cmocka_unit_test(a_later_pipeline_with_other_settings),
         cmocka_unit_test(what_was_read_is_read_again),
