@@ -569,6 +569,33 @@ static void other_threads_read_the_file_system(void **state)
     free(folder);
 }
 
+static void *write_once(void *path)
+{
+    FILE *f = fopen(path, "w");
+    if (f) fputs("text", f), fclose(f);
+    return NULL;
+}
+
+/* A pipe in the folder, as a user may name one, is not a file that changes. */
+static void a_pipe(void **state)
+{
+    (void)state;
+    const rf_ctx *ctx = t_shared();
+    rf_held_folder *held;
+    rf_error why = {0};
+    pthread_t writer;
+    char *folder = small_folder(ctx, &held), path[512], *data;
+    size_t size;
+    path_of(path, folder, "pipe");
+    if (mkfifo(path, 0666) || pthread_create(&writer, NULL, write_once, path)) fail();
+    if (rf__read_named(ctx, path, 1 << 20, &data, &size, &why)) fail_msg("%s", why.text);
+    assert_string_equal(data, "text");
+    rf__free(ctx, data);
+    pthread_join(writer, NULL);
+    assert_int_equal(rf_folder_release(&held, RF_OK, &why), RF_OK);
+    free(folder);
+}
+
 static void what_is_no_folder(void **state)
 {
     (void)state;
@@ -639,6 +666,7 @@ int main(void)
         cmocka_unit_test(other_files_may_change),
         cmocka_unit_test(what_changes_is_named),
         cmocka_unit_test(other_threads_read_the_file_system),
+        cmocka_unit_test(a_pipe),
         cmocka_unit_test(what_is_no_folder),
         cmocka_unit_test(a_large_folder),
         cmocka_unit_test(memory_that_ends),

@@ -182,6 +182,7 @@ bool rf__held_is_folder(const rf__held *h)
 
 rf_status rf__held_opened(const rf__held *h, const struct stat *st, rf_error *why)
 {
+    if (!S_ISREG(st->st_mode)) return RF_OK;                       /* a pipe has no state to compare */
     const seen *s = find(h->folder, h->name);
     if (s && (!s->there || (s->opened && !same(&s->is, st)))) return changed(h->folder, h->name, why);
     if (s && s->opened) return RF_OK;
