@@ -43,6 +43,7 @@ printf '%s\n' '{"model_type": "transformer", "d_model": 32, "encoder_layers": 1,
 seq 1 60 | sed 's/.*/day & is a good day, and night & is a good night/' > "$work/text"
 (cd "$work" && "$program" train-translation --source text --target text -c tiny.json --vocab_size 60 --max_steps 1 \
     -o translator > out 2>&1) || { echo "opens: train-translation: $(tail -n 3 "$work/out")"; exit 1; }
+echo '{"text": "a day", "label": "LABEL_0"}' > "$work/examples.jsonl"
 # A causal model with settings of generation.
 cp -RL "$root/tests/golden/gpt" "$work/causal"
 echo '{"max_new_tokens": 2}' > "$work/causal/generation_config.json"
@@ -54,4 +55,8 @@ count generate "$work/causal" generate -m model 'a day'
 count translate "$work/translator" translate -m model text
 count tokenize "$small" tokenize -m model 'a day'
 count info "$small" info model
+count classify "$root/tests/golden/classify/models/three" classify -m model 'a day'
+count predict "$root/tests/golden/classify/models/three" predict -m model --input examples.jsonl
+count similarity "$root/models/roformer-small-en-sentences" similarity -m model text text
+count score "$small" score -m model 'a day'
 [ $failed = 0 ] || { echo "opens: expected each file to be opened once at most"; exit 1; }
