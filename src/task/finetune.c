@@ -362,11 +362,13 @@ static const char *begin_pooler(rf__run *r, const rf_weights *w)
     return drawn ? ", and a new pooler" : "";
 }
 
-static rf_status begin(rf__run *r, rf_error *why)
+static rf_status begin(rf__run *r, bool trained, rf_error *why)
 {
     const rf__finetune_run *f = r->task;
     rf_weights *w;
     bool has = false;
+    (void)trained;
+    rf__params_init_head(&r->params, r->optimizer.value, r->o.seed);
     rf_status status = rf_weights_open(r->ctx, r->o.model, &w, why);
     if (status) return status;
     const bool same = same_head(r, f);
@@ -455,7 +457,7 @@ static rf_status open_job(rf__run *r, rf_error *why)
     resolve_dev(r, f);
     count_steps(r, f);
     r->order = rf__make_key(o->seed, 0x6f726472);
-    r->masking = (rf__masking){.key = rf__make_key(o->seed, 0x6d61736b), .p = MASKED, .whole_words = 1,
+    f->masking = (rf__masking){.key = rf__make_key(o->seed, 0x6d61736b), .p = MASKED, .whole_words = 1,
                                .vocab = &r->vocab};
     r->train_samples = (int64_t)f->train.n;
     r->eval_samples = (int64_t)f->dev.n;

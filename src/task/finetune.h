@@ -29,6 +29,7 @@ typedef struct rf__finetune_run {
     float *class_weight;                /* [K] or NULL                                                                */
     rf_graph *compared;                 /* vectors of a batch and their loss                                          */
     rf__item_batch *batch;              /* [gradient_accumulation_steps]                                              */
+    rf__masking masking;                /* of a RoFormer-Sim's second texts                                           */
     int64_t least;                      /* minimum number of examples of a batch (rf__task)                           */
     size_t *which;                      /* [rf__finetune_largest]                                                     */
     float *words;                       /* FGM: a copy of the original word embeddings                                */

@@ -65,7 +65,7 @@ static rf__task_objective objective_of(const rf__run *r, uint64_t stream)
 {
     const rf__finetune_run *f = r->task;
     return (rf__task_objective){.task = f->task, .class_weight = f->class_weight, .r_drop = f->o.r_drop, .o = &f->o,
-                                .masking = &r->masking, .stream = stream & ~(uint64_t)FIRST};
+                                .masking = &f->masking, .stream = stream & ~(uint64_t)FIRST};
 }
 
 /* The backward pass from the loss, unless the graph has failed. */

@@ -37,26 +37,13 @@ static uint64_t micro_step(const rf__run *r, int64_t i)
  * while those of earlier layers are computed. */
 static rf_status gradient(rf__run *r, int64_t i, double weight, double *loss_sum, rf_error *why)
 {
-    rf_graph *g = r->graph;
     const bool leaving = r->o.comm && i + 1 == r->o.gradient_accumulation_steps;
     float *leaf = rf__tree_leaf(&r->tree, rf__run_first(r) + i);
     rf__encoder_grad(r->encoder, leaf);
     if (r->rtd) rf__encoder_grad(r->rtd->encoder, leaf);
     if (leaving) rf__exchange_begin(&r->exchange, leaf);
-    rf__graph_ready(g, leaving ? rf__exchange_ready : NULL, &r->exchange);
-    if (r->job) return r->job->gradient(r, i, micro_step(r, i), weight, loss_sum, why);
-    const rf__mlm_batch *b = &r->batch[i];
-    if (!b->n) return RF_OK;                                         /* only special tokens */
-    if (r->rtd)
-        return rf__rtd_gradient(r->rtd, g, r->encoder, b, r->o.seed, micro_step(r, i), weight, loss_sum, why);
-    rf__graph_reset(g);
-    rf__graph_record(g, 1, r->o.seed, micro_step(r, i));
-    const rf_batch view = rf__mlm_batch_view(b);
-    rf_tensor *h = rf__encoder_forward(g, r->encoder, &view);
-    rf_tensor *loss = rf__mlm_loss(g, r->encoder, h, b->row, b->label, b->n, weight, loss_sum, NULL);
-    const rf_error *failed = rf__graph_error(g);
-    if (failed->code) return rf_fail(why, failed->code, "%s", failed->text);
-    return rf__backward(g, loss, why);
+    rf__graph_ready(r->graph, leaving ? rf__exchange_ready : NULL, &r->exchange);
+    return r->job->gradient(r, i, micro_step(r, i), weight, loss_sum, why);
 }
 
 /* Stochastic rounding of weights is a function of (seed, step, position), so that a resumed run gives the same
@@ -110,25 +97,11 @@ static rf_status update(rf__run *r, step_result *s, rf_error *why)
     return rf__optimizer_update(&r->optimizer, &step, why);
 }
 
-/* Every rank reads the text of the whole step, and creates the batches of its share. */
+/* Every rank reads the data of the whole step, and creates the batches of its share. */
 static rf_status pack(rf__run *r, step_result *s, rf_error *why)
 {
-    const int64_t share = r->o.gradient_accumulation_steps, first = rf__run_first(r);
-    int32_t start[1];
-    rf__mlm_batch others = {.capacity = r->o.tokens_per_batch, .start = start};             /* counted, not created */
-    for (int64_t i = 0; i < rf__ranks(r->o.comm) * share; i++) {
-        if (r->job) {
-            r->job->gather(r, i, &s->labels, &s->tokens);
-            continue;
-        }
-        const bool own = i >= first && i < first + share;
-        rf__mlm_batch *b = own ? &r->batch[i - first] : &others;
-        rf__mlm_batch_clear(b);
-        if (!rf__run_past_end(r, i))
-            rf__pack_next(&r->pieces, r->order, own ? &r->masking : NULL, &r->state.position, b);
-        s->labels += b->n;
-        s->tokens += b->N;
-    }
+    const int64_t share = r->o.gradient_accumulation_steps;
+    for (int64_t i = 0; i < rf__ranks(r->o.comm) * share; i++) r->job->gather(r, i, &s->labels, &s->tokens);
     if (r->rtd) r->rtd->tokens = s->tokens;
     if (rf__vocab_words_found(&r->vocab, why)) return RF_ENOMEM;
     return rf__sum_whole(r->o.comm, &s->labels, why);
@@ -293,8 +266,8 @@ static void log_step(rf__run *r, const step_result *s)
                       rf__run_epoch(r), "loss", number(p->loss), "grad_norm", number(s->norm), "learning_rate", s->rate,
                       "tokens", (json_int_t)t->tokens, "tokens_per_second", p->tokens_per_second, "seconds", t->seconds,
                       "input_wait", t->interval.wait / t->interval.seconds);
-        if (rf__run_next(r)) rf__json_set(&line, "perplexity", number(exp(p->loss)));
-        if (!r->job || r->job->tokens)
+        if (r->job->log) r->job->log(r, &line);
+        if (r->job->tokens)
             rf__json_set(&line, "packing", json_real((double)t->interval.tokens / (double)t->interval.capacity));
         rf__run_line(r, line);
         t->interval.loss = t->interval.seconds = t->interval.wait = 0;
@@ -307,89 +280,31 @@ static void log_step(rf__run *r, const step_result *s)
 
 /* ---- evaluating ---- */
 
-static rf_status evaluate_job(rf__run *r, rf_error *why)
+static rf_status evaluate(rf__run *r, rf_error *why)
 {
     const rf__optimizer *const z = &r->optimizer;
     rf__saver_read(&r->saver);
     if (z->ema) rf__optimizer_swap(z, z->value, z->ema);
     const rf_status status = r->job->evaluate(r, why);
     if (z->ema) rf__optimizer_swap(z, z->value, z->ema);
-    if (!status) rf__run_notify(r, "eval", NULL);
+    if (!status && r->state.eval_step == r->state.step) rf__run_notify(r, "eval", NULL);
     return status;
 }
 
-static rf_status evaluate_text(rf__run *r, rf__evaluator *s, rf_error *why)
+/* The end of a stage: its evaluation, if there is one. */
+static void end_stage(rf__run *r)
 {
-    const rf__optimizer *const z = &r->optimizer;
-    rf__saver_read(&r->saver);
-    rf_status status = RF_OK;
-    if (z->ema) rf__optimizer_swap(z, z->value, z->ema);
-    rf__mlm_batch_clear(s->batch);
-    const size_t ranks = (size_t)rf__ranks(r->o.comm);
-    bool stop = false;
-    for (size_t i = 0, asked = 0; i < r->held.n && !status; i++) {
-        if (s->batches >= asked + ranks) {                              /* every rank has computed one */
-            asked = s->batches;
-            status = rf__run_give_up(r, &stop, why);
-        }
-        if (!status && stop) status = RF_ESTOPPED;
-        if (!status)
-            status = rf__evaluator_add(s, rf__piece_of(&r->held, i)->ids, rf__piece_at(&r->held, i),
-                                       rf__piece_size(&r->held, i), rf__piece_ends(&r->held, i), i, why);
-    }
-    if (!status) status = rf__evaluator_flush(s, why);
-    if (!status) status = rf__evaluator_end(s, why);
-    rf__free(r->ctx, s->own);
-    if (z->ema) rf__optimizer_swap(z, z->value, z->ema);
-    return status;
-}
-
-/* Takes the loss of training, and the discriminator's accuracy. */
-static void take_detection(rf__run *r, const rf__rtd_sums *both)
-{
-    r->state.eval_loss += r->rtd->weight * both->detection / (double)both->tokens;
-    r->state.eval_accuracy = (double)both->right / (double)both->tokens;
-}
-
-static void log_detection(json_t **line, const rf__evaluator *s)
-{
-    const rf__rtd_sums *b = &s->both;
-    rf__json_set(line, "eval_generator_loss", number(b->generator / (double)s->labels));
-    rf__json_set(line, "eval_generator_accuracy", json_real((double)b->found / (double)s->labels));
-    rf__json_set(line, "eval_detection_loss", number(b->detection / (double)b->tokens));
-    rf__json_set(line, "eval_replaced", json_real((double)b->replaced / (double)b->tokens));
-    rf__json_set(line, "eval_detected", number((double)b->detected / (double)b->replaced));
-}
-
-static rf_status evaluate(rf__run *r, rf_error *why)
-{
-    const double begin = rf__seconds();
-    if (r->job) return evaluate_job(r, why);
-    rf__evaluator s = {.graph = r->graph,
-                    .encoder = r->encoder,
-                    .batch = &r->batch[0],
-                    .masking = &r->eval_masking,
-                    .rtd = r->rtd,
-                    .ctx = r->ctx,
-                    .comm = r->o.comm};
     rf__state *t = &r->state;
-    rf_status status = evaluate_text(r, &s, why);
-    if (!status) status = rf__vocab_words_found(&r->vocab, why);
-    if (status || !s.labels) return status;
-    t->eval_loss = s.loss / (double)s.labels;
-    t->eval_accuracy = (double)s.hits / (double)s.labels;
-    if (r->rtd) take_detection(r, &s.both);
-    t->eval_step = t->step;
-    r->eval_seconds = rf__seconds() - begin;
-    json_t *line =
-        json_pack("{s:I, s:f, s:o, s:f, s:I, s:I, s:f}", "step", (json_int_t)t->step, "epoch", rf__run_epoch(r),
-                  "eval_loss", number(t->eval_loss), "eval_accuracy", t->eval_accuracy, "eval_labels",
-                  (json_int_t)s.labels, "eval_tokens", (json_int_t)s.tokens, "eval_seconds", r->eval_seconds);
-    if (rf__run_next(r)) rf__json_set(&line, "eval_perplexity", number(exp(t->eval_loss)));
-    if (r->rtd) log_detection(&line, &s);
-    rf__run_line(r, line);
-    rf__run_notify(r, "eval", NULL);
-    return RF_OK;
+    const rf__stage *s = &r->stages.at[r->stage];
+    const bool known = t->eval_step == t->step;
+    t->stage[r->stage].loss = known ? t->eval_loss : NAN;
+    t->stage[r->stage].accuracy = known ? t->eval_accuracy : NAN;
+    t->stages = r->stage + 1;
+    if (known)
+        rf__run_notify(r, "note",
+                       "stage %d of %d ends: length %lld, batch %lld, %lld updates: loss %.4f, accuracy %.2f %%",
+                       r->stage + 1, r->stages.n, (long long)s->length, (long long)s->batch, (long long)s->steps,
+                       t->eval_loss, 100 * t->eval_accuracy);
 }
 
 /* ---- the whole loop ---- */
@@ -447,7 +362,7 @@ static rf_status end_step(rf__saves *l, bool evaluating, rf_error *why)
     const int64_t step = r->state.step;
     rf_status status = evaluating ? evaluate_unless_stopped(r, why) : RF_OK;
     if (!status) count_patience(r);
-    if (!status && rf__run_stage_ends(r) && !r->state.eval_owed) rf__run_evaluate_stage(r);
+    if (!status && rf__run_stage_ends(r) && !r->state.eval_owed) end_stage(r);
     if (!status) status = rf__saves_collect(l, false, why);
     const bool end = step == r->state.max_steps;
     if (!status) status = handle_requests(r, why);
@@ -476,7 +391,7 @@ static rf_status run_steps(rf__saves *l, rf_error *why)
     if (handle_requests(r, why)) return why->code;
     if (r->state.eval_owed && !r->stop && end_step(l, true, why)) return why->code;
     while (r->state.step < r->state.max_steps && !r->stop) {
-        if (rf__run_stage_ends(r) && rf__run_next_stage(r, why)) return why->code;
+        if (rf__run_stage_ends(r) && r->job->advance(r, why)) return why->code;
         const rf__data_position before = r->state.position;
         step_result s;
         rf_status status = one_step(r, &s, why);
@@ -493,20 +408,6 @@ static rf_status run_steps(rf__saves *l, rf_error *why)
         if (status) return status;
     }
     return rf_fail(why, RF_ESTOPPED, "stopped after step %" PRId64 " of %" PRId64, r->state.step, r->state.max_steps);
-}
-
-rf_status rf_pretrain(const rf_ctx *ctx, const rf_train_options *options, rf_train_report *report, void *user,
-                      rf_error *why)
-{
-    if (!(ctx && options)) return rf__missing("rf_pretrain", "ctx, options", why);
-    rf_train_options own;
-    rf_train_defaults(&own);
-    rf_status status = rf__train_options_read(&own, options, why);
-    if (!status && own.metric_for_best_model == RF_METRIC_BLEU)
-        status = rf_fail(why, RF_EARG,
-                         "metric_for_best_model: expected eval_loss or eval_accuracy, got eval_bleu, which only "
-                         "translation models have");
-    return status ? status : rf__run_all(ctx, &own, NULL, NULL, report, user, why);
 }
 
 rf_status rf__run_all(const rf_ctx *ctx, const rf_train_options *options, const rf__job *job, void *task,

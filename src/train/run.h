@@ -1,9 +1,11 @@
 /* run.h — the complete state of a training run.
  *
- *     start.c      everything before the first step; with start_folder.c (folder, lock, logs), start_checkpoint.c,
- *                  start_model.c and start_text.c
+ *     start.c      everything before the first step; with start_folder.c (folder, lock, logs), start_checkpoint.c and
+ *                  start_model.c
  *     loop.c       steps, logging, evaluation
- *     save.c       checkpoints, and the model at the end */
+ *     save.c       checkpoints, and the model at the end
+ *
+ * What is trained on what is a job: text_job.h, pairs/translation_job.h, task/finetune.h. */
 #ifndef RF_TRAIN_RUN_H
 #define RF_TRAIN_RUN_H
 
@@ -22,35 +24,41 @@
 
 typedef struct rf__run rf__run;
 
-/* The parts in which another kind of training differs from predicting tokens; everything else is shared with
- * pre-training. NULL is allowed where a line says so; for restore, keep and card it means that there is nothing to
- * do. */
+/* The parts in which one kind of training differs from another; everything else is shared. "or NULL": there is nothing
+ * to do. */
 typedef struct rf__job {
-    void (*usual)(rf_train_options *o);                /* defaults, where they differ from those of rf_train_defaults */
-    rf_status (*restore)(rf__run *r, const json_t *saved, rf_error *why);           /* options from a checkpoint      */
-    void (*keep)(const rf__run *r, json_t **options);                              /* ... and into the next one       */
-    rf_status (*prepare)(rf__run *r, rf_error *why);                         /* reads the data; the tokenizer is open */
+    void (*usual)(rf_train_options *o);                                                                   /* defaults */
+    rf_status (*restore)(rf__run *r, const json_t *saved, rf_error *why);  /* options from a checkpoint; or NULL      */
+    void (*keep)(const rf__run *r, json_t **options);                      /* ... and into the next one; or NULL      */
+    rf_status (*prepare)(rf__run *r, rf_error *why);                       /* reads data, with the tokenizer; or NULL */
     rf_status (*learn)(rf__run *r, rf_error *why);              /* learns a tokenizer, if no folder has one; or NULL  */
     rf_status (*invent)(rf__run *r, rf_config *c, rf_error *why);   /* creates the config, if there is none; or NULL  */
+    rf_status (*admit)(rf__run *r, rf_config *c, bool trained, rf_error *why);        /* changes or refuses a config
+                                                        that was read or created; trained: it has weights; or NULL    */
     rf_status (*configure)(rf__run *r, rf_config *c, rf_head *head, rf_error *why);     /* the config of the model    */
-    void (*memory)(const rf__run *r, rf__memory_job *own);                        /* memory that it needs in addition */
-    rf_status (*begin)(rf__run *r, rf_error *why);                              /* sets the weights of the first step */
+    rf_status (*settle)(rf__run *r, rf_error *why);                     /* the model's parameters are listed; or NULL */
+    void (*memory)(const rf__run *r, rf__memory_job *own);               /* memory that it needs in addition; or NULL */
+    rf_status (*begin)(rf__run *r, bool trained, rf_error *why);            /* sets the weights of the first step;
+                                                                               trained: the folder has weights        */
     rf_status (*open)(rf__run *r, rf_error *why);                     /* sets the position in the data, and max_steps */
     void (*gather)(rf__run *r, int64_t micro, int64_t *labels, int64_t *tokens);    /* the examples of a micro-batch  */
     rf_status (*gradient)(rf__run *r, int64_t micro, uint64_t stream, double weight, double *loss_sum, rf_error *why);
-    rf_status (*evaluate)(rf__run *r, rf_error *why);                   /* computes eval_loss, eval_accuracy, metrics */
+    void (*log)(const rf__run *r, json_t **line);          /* adds to the line of a step in metrics.jsonl; or NULL    */
+    rf_status (*evaluate)(rf__run *r, rf_error *why);      /* sets eval_loss, eval_accuracy and eval_step, and logs
+                                                              them; nothing without held-out data                     */
+    rf_status (*advance)(rf__run *r, rf_error *why);       /* begins the next stage; NULL: there can be no stages     */
     double (*epoch)(const rf__run *r);
     const char *(*metric)(const rf__run *r);                                   /* name of the metric in eval_accuracy */
     json_t *(*defaults)(void);                                                      /* options that were not given    */
     void (*card)(const rf__run *r, rf__card *c);                                    /* adds to the model card         */
-    rf_status (*finish)(rf__run *r, rf_error *why);                 /* called when the trained model has been written */
+    rf_status (*finish)(rf__run *r, rf_error *why);                   /* before the trained model is written; or NULL */
     bool ranks;                         /* several processes are supported: `gather` is called for the micro-batches
                                            of all ranks, and counts tokens of all, labels of its own */
     bool tokens;                        /* batches have a capacity of tokens, and losses are per token: perplexity    */
 } rf__job;
 
 struct rf__run {
-    const rf__job *job;                 /* NULL: pre-training                                                         */
+    const rf__job *job;
     void *task;                         /* state of the job                                                           */
     const rf_ctx *ctx;
     rf_train_options o;                 /* as given, or as restored from the checkpoint                               */
@@ -90,13 +98,7 @@ struct rf__run {
     uint16_t *rounded;                  /* the weights rounded for a step's products, or NULL: round to nearest       */
     rf_graph *graph;
 
-    rf__tokens tokens[RF__SOURCES];
-    int sources;
-    rf__pieces pieces, held;            /* training data, held-out data                                               */
-    rf_key order;
-    rf__masking masking, eval_masking;
-    rf__mlm_batch *batch;               /* [gradient_accumulation_steps]                                              */
-
+    rf_key order;                       /* of the training data in each epoch                                         */
     rf__stages stages;                  /* n 0: no stages                                                             */
     int stage;                          /* the stage that the options belong to                                       */
     rf_train_options given;             /* the options before a stage changed them, as checkpoints store them         */
@@ -124,7 +126,7 @@ static inline int64_t rf__run_first(const rf__run *r)
  * the previous step. */
 rf_status rf__run_give_up(rf__run *r, bool *stop, rf_error *why);
 
-/* The whole run, from start to end. job NULL: rf_pretrain. */
+/* The whole run, from start to end. */
 rf_status rf__run_all(const rf_ctx *ctx, const rf_train_options *options, const rf__job *job, void *task,
                       rf_train_report *report, void *user, rf_error *why);
 
@@ -141,9 +143,6 @@ double rf__run_epoch(const rf__run *r);
 /* Whether this micro-batch of all ranks, not the first of its update, would begin after the last epoch: it stays empty,
  * and the last update is smaller. */
 bool rf__run_past_end(const rf__run *r, int64_t micro);
-
-/* Whether the run predicts next tokens. */
-static inline bool rf__run_next(const rf__run *r) { return !r->job && r->params.config.is_decoder; }
 
 /* Determines which folder is written and which checkpoint is resumed; takes the lock (start_folder.c). */
 rf_status rf__run_lock_folder(rf__run *r, rf_error *why);
@@ -167,21 +166,14 @@ rf_status rf__run_open_logs(rf__run *r, rf_error *why);
 /* Prepares the sums of gradients and losses over a step's micro-batches. */
 rf_status rf__run_open_exchange(rf__run *r, rf_error *why);
 
-/* The next stage: its options, its pieces, its micro-batches. */
-rf_status rf__run_next_stage(rf__run *r, rf_error *why);
 static inline bool rf__run_stage_ends(const rf__run *r)
 {
     return r->stages.n && r->state.step == r->stages.at[r->stage].end;
 }
-void rf__run_free_batches(rf__run *r);
-void rf__run_evaluate_stage(rf__run *r);                              /* the end of a stage: its evaluation           */
 
 /* Sets the last step, from max_steps or the epochs: `all` steps for a whole run with these batches, `left` from here
  * on, for a resumed run whose batches had another size. */
 void rf__run_resolve_steps(rf__run *r, double all, double left);
-
-/* Opens texts or caches, and sets the number of steps by their size. */
-rf_status rf__run_open_text(rf__run *r, rf_error *why);
 
 /* Reads the weights of a model folder or file into the optimizer's values. */
 rf_status rf__run_load_weights(rf__run *r, const char *path, rf_error *why);

@@ -183,8 +183,7 @@ static const char *name_of_metric(const rf__run *r)
     const rf_metric metric = r->o.metric_for_best_model;
     return metric == RF_METRIC_BLEU   ? "eval_bleu"
            : metric == RF_METRIC_LOSS ? "eval_loss"
-           : r->job                   ? r->job->metric(r)
-                                      : "eval_accuracy";
+                                      : r->job->metric(r);
 }
 
 /* In a run that was resumed into another folder, the best checkpoint may be next to the one that it started from. */
@@ -228,34 +227,17 @@ static rf_status load_best(rf__run *r, rf_error *why)
     return t->best_step == t->step && !r->optimizer.ema ? RF_OK : rf__run_load_weights(r, file, why);
 }
 
-/* For losses of tokens. */
-static void card_of_tokens(const rf__run *r, rf__card *c)
+void rf__run_card_losses(const rf__run *r, bool perplexity, rf__card *c)
 {
     if (!r->final.known) return;
     c->metrics = (rf_metric_values){2, {{"loss", r->final.loss}, {"accuracy", r->final.accuracy}}};
-    if (r->job || rf__run_next(r))
-        c->metrics.metric[c->metrics.n++] = (rf_metric_value){"perplexity", exp(r->final.loss)};
-    if (r->job && isfinite(r->final.bleu)) c->metrics.metric[c->metrics.n++] = (rf_metric_value){"bleu", r->final.bleu};
-}
-
-static json_t *pretraining_defaults(void)
-{
-    rf_train_options o;
-    rf_train_defaults(&o);
-    return rf__options_json(&o);
-}
-
-/* The metrics on the model card; without an evaluation, there are none. */
-static void metrics_of(const rf__run *r, rf__card *c)
-{
-    if (r->job && r->job->card) r->job->card(r, c);
-    else card_of_tokens(r, c);
+    if (perplexity) c->metrics.metric[c->metrics.n++] = (rf_metric_value){"perplexity", exp(r->final.loss)};
 }
 
 static rf_status write_card(const rf__run *r, rf_error *why)
 {
     json_t *stages = r->stages.n ? rf__stages_metrics(&r->stages, &r->state) : NULL;
-    json_t *defaults = r->job ? r->job->defaults() : pretraining_defaults();
+    json_t *defaults = r->job->defaults();
     rf__card c = {.ctx = r->ctx,
                   .folder = r->folder,
                   .tokenizer = rf__tokenizer_transformers(r->tokenizer),
@@ -265,7 +247,7 @@ static rf_status write_card(const rf__run *r, rf_error *why)
                   .stages = stages,
                   .steps = r->state.step,
                   .epochs = rf__run_epoch(r)};
-    metrics_of(r, &c);
+    r->job->card(r, &c);
     const rf__results results = {.ctx = r->ctx,
                                  .folder = r->folder,
                                  .state = &r->state,
@@ -275,7 +257,7 @@ static rf_status write_card(const rf__run *r, rf_error *why)
                                  .train_samples = r->train_samples,
                                  .eval_samples = r->eval_samples,
                                  .eval_seconds = r->eval_seconds,
-                                 .tokens = !r->job || r->job->tokens};
+                                 .tokens = r->job->tokens};
     rf_status status = rf__card_write(&c, why);
     if (!status) status = rf__results_write(&results, why);
     json_decref(defaults);
@@ -295,7 +277,7 @@ static rf_status check_loss(const rf__run *r, rf_error *why)
 {
     rf__card c = {.ctx = r->ctx};
     bool known = false, finite = true;
-    metrics_of(r, &c);
+    r->job->card(r, &c);
     for (int i = 0; i < c.metrics.n; i++)
         if (!strcmp(c.metrics.metric[i].name, "loss")) known = true, finite = isfinite(c.metrics.metric[i].value);
     if (known ? finite : !r->lost) return RF_OK;
@@ -316,7 +298,7 @@ static rf_status save_model(rf__run *r, rf_error *why)
     r->final.bleu = r->state.eval_bleu;
     r->final.known = r->state.eval_step && r->state.eval_step == r->state.step;
     rf_status status = load_best(r, why);
-    if (!status && r->job) status = r->job->finish(r, why);
+    if (!status && r->job->finish) status = r->job->finish(r, why);
     if (!status) status = check_loss(r, why);
     if (!status) status = rf__checksums_remove(r->folder, why);
     if (!status) status = rf_config_write(r->ctx, r->folder, &r->params.config, why);

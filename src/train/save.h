@@ -25,6 +25,10 @@ rf_status rf__saves_write(rf__saves *l, bool last, rf_error *why);
 /* "run/checkpoint-4 is the last good one, ...": the newest checkpoint whose weights gave a finite loss. */
 void rf__run_name_good(const rf__run *r, char *out, size_t size);
 
+/* For the `card` of a job: loss, accuracy and, if asked, perplexity of the weights that are saved; nothing if they were
+ * not evaluated. */
+void rf__run_card_losses(const rf__run *r, bool perplexity, rf__card *c);
+
 /* Writes the trained model into the run's folder; rank 0 writes, and all learn the result. RF_ENUMERIC: its loss is not
  * finite, and nothing is written. */
 rf_status rf__run_save_model(rf__run *r, rf_error *why);

@@ -1,5 +1,5 @@
 /* start.c — everything before the first step, in order. The folder is in start_folder.c, the checkpoint in
- * start_checkpoint.c, the model in start_model.c, the text in start_text.c. */
+ * start_checkpoint.c, the model in start_model.c. */
 #define _GNU_SOURCE
 #include <math.h>
 #include <stdarg.h>
@@ -32,8 +32,7 @@ void rf__run_notify(rf__run *r, const char *event, const char *text, ...)
     p->eval_loss = r->state.eval_loss;
     p->eval_accuracy = r->state.eval_accuracy;
     p->eval_bleu = r->state.eval_bleu;
-    p->metric = r->job && r->task ? r->job->metric(r) : "eval_accuracy";
-    p->objective = rf__run_next(r) ? RF_OBJECTIVE_CLM : r->rtd ? RF_OBJECTIVE_RTD : RF_OBJECTIVE_MLM;
+    p->metric = r->job->metric(r);
     p->event = event;
     p->note = text ? note : NULL;
     const int answer = r->report ? r->report(r->user, p) : RF_TRAIN_GO;
@@ -42,10 +41,7 @@ void rf__run_notify(rf__run *r, const char *event, const char *text, ...)
     p->note = NULL;
 }
 
-double rf__run_epoch(const rf__run *r)
-{
-    return r->job ? r->job->epoch(r) : rf__data_position_epoch(&r->state.position, &r->pieces);
-}
+double rf__run_epoch(const rf__run *r) { return r->job->epoch(r); }
 
 bool rf__run_past_end(const rf__run *r, int64_t micro)
 {
@@ -60,7 +56,7 @@ static rf_status begin_folder(rf__run *r, rf_error *why)
     rf__options_resolve(&r->o, &r->usual);
     rf_status status = r->o.resume_from_checkpoint ? rf__rows_check(rf_train_option, &r->o, why)  /* the others: with */
                                                    : rf__options_check(&r->o, why);        /* those of the checkpoint */
-    if (!status && r->o.comm && r->job && !r->job->ranks)
+    if (!status && r->o.comm && !r->job->ranks)
         status = rf_fail(why, RF_EARG,
                          "expected one process for this command, got several; only pretrain and train-translation "
                          "use several");
@@ -117,7 +113,7 @@ static rf_status read_options(rf__run *r, rf_error *why)
 
 static rf_status learn_tokenizer(rf__run *r, rf_error *why)
 {
-    if (!r->job || !r->job->learn || *r->from || r->o.model) return RF_OK;
+    if (!r->job->learn || *r->from || r->o.model) return RF_OK;
     const rf_status status = rf__agree(r->o.comm, rf__rank(r->o.comm) ? RF_OK : r->job->learn(r, why), why);
     r->o.model = r->folder;
     return status;
@@ -132,7 +128,7 @@ static rf_status report_ineffective_options(rf__run *r, rf_error *why)
     return RF_OK;
 }
 
-static rf_status open_data(rf__run *r, rf_error *why) { return (r->job ? r->job->open : rf__run_open_text)(r, why); }
+static rf_status open_data(rf__run *r, rf_error *why) { return r->job->open(r, why); }
 
 static rf_status open_logs(rf__run *r, rf_error *why)
 {
@@ -144,7 +140,7 @@ static rf_status keep_options(rf__run *r, rf_error *why)
 {
     r->options = rf__options_json(r->stages.n ? &r->given : &r->o);
     rf__run_keep_model(r);
-    if (r->job && r->job->keep) r->job->keep(r, &r->options);
+    if (r->job->keep) r->job->keep(r, &r->options);
     if (r->stages.n) rf__json_set(&r->options, "stages_settled", rf__stages_json(&r->stages));
     return r->options ? RF_OK : rf_fail(why, RF_ENOMEM, "out of memory: options");
 }
@@ -164,8 +160,8 @@ static void begin_run(rf__run *r, const rf_ctx *ctx, const rf_train_options *o, 
     *r = (rf__run){.ctx = ctx, .job = job, .task = task, .o = *o, .report = report, .user = user, .lock = -1};
     r->metrics.fd = r->events.fd = -1;
     r->progress.loss = r->progress.grad_norm = NAN;
-    if (job) job->usual(&r->usual);
-    else rf_train_defaults(&r->usual);
+    r->progress.objective = RF_OBJECTIVE_MLM;
+    job->usual(&r->usual);
     rf__state_init(&r->state);
     rf__arena_init(&r->strings, ctx);
 }
@@ -190,10 +186,6 @@ void rf__run_end(rf__run *r)
 {
     const rf_ctx *ctx = r->ctx;
     rf__saver_free(&r->saver);
-    rf__run_free_batches(r);
-    rf__pieces_free(ctx, &r->pieces);
-    rf__pieces_free(ctx, &r->held);
-    for (int s = 0; s < r->sources; s++) rf__tokens_close(ctx, &r->tokens[s]);
     rf__graph_free(r->graph);
     rf__encoder_free(r->encoder);
     rf__rtd_free(r->rtd);

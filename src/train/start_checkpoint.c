@@ -40,6 +40,8 @@ static rf_status refuse_beside_stages(const rf__run *r, rf_error *why)
     return RF_OK;
 }
 
+static bool has_stages(const rf__run *r) { return r->job->advance; }
+
 static rf_status apply_stage(rf__run *r, rf_error *why)
 {
     r->given = r->o;
@@ -50,7 +52,7 @@ static rf_status apply_stage(rf__run *r, rf_error *why)
 
 rf_status rf__run_begin_stages(rf__run *r, rf_error *why)
 {
-    if (r->job || !r->o.stages) return RF_OK;
+    if (!has_stages(r) || !r->o.stages) return RF_OK;
     rf_status status = refuse_beside_stages(r, why);
     if (!status) status = rf__stages_read(r->ctx, r->o.stages, &r->o, rf__ranks(r->o.comm), &r->stages, why);
     return status ? status : apply_stage(r, why);
@@ -61,8 +63,8 @@ static rf_status resume_stages(rf__run *r, const json_t *saved, const char *give
 {
     const int ranks = rf__ranks(r->o.comm);
     rf__stages then;
-    if (r->job || !json_object_get(saved, "stages_settled")) {
-        if (!r->job && given)
+    if (!has_stages(r) || !json_object_get(saved, "stages_settled")) {
+        if (has_stages(r) && given)
             return rf_fail(why, RF_EARG,
                            "stages: expected none, since %s was made without stages; leave them out", r->from);
         r->o.stages = NULL;
@@ -101,13 +103,13 @@ static void report_changes(rf__run *r)
                        r->state.kernels, kernels, what);
 }
 
-/* Whether the checkpoint's batches had another size. For fine-tuning, the job knows. */
+/* Whether the checkpoint's batches had another size. If it is not in tokens, the job knows. */
 static bool other_batches(const rf__run *r, const json_t *saved)
 {
     const int64_t then = json_integer_value(json_object_get(saved, "tokens_per_batch")),
                   now = rf__ranks(r->o.comm) * r->o.gradient_accumulation_steps;
-    const bool in_tokens = !r->job || r->job->tokens;
-    return (in_tokens && then != r->o.tokens_per_batch) || (r->state.micro_batches && r->state.micro_batches != now);
+    return (r->job->tokens && then != r->o.tokens_per_batch) ||
+           (r->state.micro_batches && r->state.micro_batches != now);
 }
 
 void rf__run_resolve_steps(rf__run *r, double all, double left)
@@ -129,14 +131,14 @@ static rf_status read_state(rf__run *r, json_t *saved, const char *path, char *c
     if (!status) status = resume_stages(r, saved, stages, why);
     if (!status && !r->stages.n) status = share_again(r, saved, why);
     if (!status && !r->stages.n) r->resized = other_batches(r, saved);
-    return status || !r->job || !r->job->restore ? status : r->job->restore(r, saved, why);
+    return status || !r->job->restore ? status : r->job->restore(r, saved, why);
 }
 
 rf_status rf__run_open_checkpoint(rf__run *r, rf_error *why)
 {
     char path[4096], changed[512];
     json_t *saved = NULL;
-    if (!r->job && r->o.stages && refuse_beside_stages(r, why)) return RF_EARG;
+    if (has_stages(r) && r->o.stages && refuse_beside_stages(r, why)) return RF_EARG;
     rf_status status = rf__path(path, sizeof path, r->from, RF_FILE_STATE, why);
     if (!status) status = rf__state_load(r->ctx, path, &r->state, &saved, why);
     if (!status) status = read_state(r, saved, path, changed, sizeof changed, why);

@@ -14,15 +14,6 @@
 
 /* ---- config.json ---- */
 
-/* A small model: the full-sized defaults of RoFormerConfig are too large for a first run on a few cores. */
-static void small_config(rf_config *c)
-{
-    rf_config_defaults(c);
-    c->num_hidden_layers = c->num_attention_heads = 4;
-    c->hidden_size = c->embedding_size = 256;
-    c->intermediate_size = 1024;
-}
-
 /* The first and last token of a new decoder. Marian's starts with padding, as its class expects. */
 static void mark_targets(const rf__run *r, rf_config *c)
 {
@@ -52,28 +43,6 @@ static rf_status fit_vocabulary(rf__run *r, rf_config *c, bool trained, rf_error
     return moved ? rf__config_check(c, "tokenizer", why) : RF_OK;               /* families may fix pad_token_id */
 }
 
-/* Applies --objective to a model that starts here; a checkpoint has its objective already. */
-static rf_status resolve_objective(rf__run *r, rf_config *c, bool trained, rf_error *why)
-{
-    if (!*r->from && !r->job && r->o.objective == RF_OBJECTIVE_CLM && !c->is_decoder) {
-        if (rf__config_lacks(rf__config_family(c), "is_decoder"))
-            return rf_fail(why, RF_EUNSUPPORTED, "objective clm: expected a family with a causal model, got %s",
-                           rf__config_family(c)->title);
-        c->is_decoder = 1;
-        if (trained) {
-            rf_config_set_head(c, RF_HEAD_MLM);
-            rf__run_notify(r, "note",
-                           "%s was trained with bidirectional attention; from now on it attends to earlier tokens only",
-                           r->o.model);
-        }
-    }
-    const rf_family *f;
-    if (!r->job && !rf__family_find(c, &f, NULL) && f->wordless)
-        return rf_fail(why, RF_EUNSUPPORTED, "pretrain: expected a family with a language-model head, got %s; finetune "
-                       "trains it", f->config.title);
-    return r->job ? RF_OK : rf__task_objective_check(&r->o, c, *r->from ? r->from : RF_FILE_CONFIG, why);
-}
-
 /* The first token of a causal model attends only to itself. */
 static rf_status check_head(const rf_config *c, rf_head head, rf_error *why)
 {
@@ -91,15 +60,6 @@ static rf_status check_head(const rf_config *c, rf_head head, rf_error *why)
         "model the first token does not attend to the others");
 }
 
-/* A folder of another class (BertForPreTraining, or a fine-tuned one) is written as the class that is trained here. */
-static bool of_masked(const rf_config *c)
-{
-    const rf_class_row *is = rf__config_class(c);
-    return is && is->head == RF_HEAD_MLM;
-}
-
-static bool detects(const rf__run *r) { return !r->job && r->o.objective == RF_OBJECTIVE_RTD; }
-
 static rf_status read_new_config(rf__run *r, rf_config *c, rf_error *why)
 {
     char strange[512];
@@ -112,31 +72,22 @@ static rf_status read_new_config(rf__run *r, rf_config *c, rf_error *why)
 static rf_status read_config(rf__run *r, bool trained, rf_error *why)
 {
     const char *folder = *r->from ? r->from : r->o.model;
-    rf_config c, generator;
+    rf_config c;
     rf_status status = RF_OK;
     if (!*r->from && r->o.config) {
         status = read_new_config(r, &c, why);
-    } else if ((r->job && !r->job->invent) || rf__config_there(r->ctx, folder)) {
+    } else if (!r->job->invent || rf__config_there(r->ctx, folder)) {
         status = rf_config_read(r->ctx, folder, &c, why);
-    } else if (r->job) {
-        status = r->job->invent(r, &c, why);
     } else {
-        small_config(&c);
-        rf__run_notify(r, "note", "%s has no config.json: a new model of %d layers, width %d", folder,
-                       (int)c.num_hidden_layers, (int)c.hidden_size);
+        status = r->job->invent(r, &c, why);
     }
-    if (!status) status = resolve_objective(r, &c, trained, why);
+    if (!status && r->job->admit) status = r->job->admit(r, &c, trained, why);
     if (!status) status = fit_vocabulary(r, &c, trained, why);
     if (!status) status = rf__config_check(&c, r->o.config ? r->o.config : RF_FILE_CONFIG, why);
     rf_head head = RF_HEAD_MLM;
-    if (!status && r->job) status = r->job->configure(r, &c, &head, why);
-    else if (!status && detects(r)) rf_config_set_head(&c, head = RF_HEAD_DETECT);
-    else if (!status && !of_masked(&c)) rf_config_set_head(&c, RF_HEAD_MLM);
+    if (!status) status = r->job->configure(r, &c, &head, why);
     if (!status) status = check_head(&c, head, why);
-    if (!status && detects(r)) status = rf__rtd_config(&c, r->o.generator_size, &generator, why);
     if (!status) status = rf__params_new_head(r->ctx, &c, head, &r->params, why);
-    if (!status && detects(r))
-        status = rf__rtd_new(&r->params, &generator, r->o.rtd_weight, &r->rtd, why);
     if (status) rf__config_named(r->ctx, !*r->from && r->o.config ? r->o.config : folder, why);
     return status;
 }
@@ -201,30 +152,6 @@ static rf_status load_checkpoint(rf__run *r, rf_error *why)
     return status;
 }
 
-/* The weights of the model and of its generator. */
-static rf_status set_both(rf__run *r, bool trained, rf_error *why)
-{
-    bool generator = false;
-    rf__rtd_init(r->rtd, r->optimizer.value, !trained, r->o.seed);
-    if (!trained) return RF_OK;
-    const rf_status status = rf__rtd_load(r->rtd, r->o.model, r->optimizer.value, &generator, why);
-    if (!status)
-        rf__run_notify(r, "note", "starting from the weights in %s%s", r->o.model,
-                       generator ? " and its generator" : "; the generator is new");
-    return status;
-}
-
-static rf_status set_weights(rf__run *r, bool trained, rf_error *why)
-{
-    if (*r->from) return load_checkpoint(r, why);
-    if (r->rtd) return set_both(r, trained, why);
-    (r->job || trained ? rf__params_init_head : rf__params_init)(&r->params, r->optimizer.value, r->o.seed);
-    if (r->job) return r->job->begin(r, why);
-    if (!trained) return RF_OK;
-    rf__run_notify(r, "note", "starting from the weights in %s", r->o.model);
-    return rf__run_load_weights(r, r->o.model, why);
-}
-
 /* Prepares the sums of gradients and the exchange with other ranks; the losses of this rank's micro-batches, and of
  * all. */
 rf_status rf__run_open_exchange(rf__run *r, rf_error *why)
@@ -254,15 +181,6 @@ static rf_status check_memory(rf__run *r, const rf__memory_job *own, double left
         status = rf__memory_check(&r->params, &o, own, left, note, size, why);
     }
     return status ? status : rf__memory_check(&r->params, &r->o, own, left, note, size, why);
-}
-
-/* Pieces of text are as long as max_length, in each stage. */
-static rf_status check_lengths(const rf__run *r, rf_error *why)
-{
-    rf_status status = r->stages.n ? RF_OK : rf__position_reaches(&r->params.config, r->o.max_length, why);
-    for (int i = 0; i < r->stages.n && !status; i++)
-        status = rf__position_reaches(&r->params.config, r->stages.at[i].length, why);
-    return status;
 }
 
 static bool writes_text(const rf_config *c) { return c->is_decoder || c->is_encoder_decoder; }
@@ -299,7 +217,7 @@ static rf_status open_tokenizer(rf__run *r, opening *of, rf_error *why)
 static rf_status prepare_data(rf__run *r, opening *of, rf_error *why)
 {
     (void)of;
-    return r->job ? r->job->prepare(r, why) : RF_OK;
+    return r->job->prepare ? r->job->prepare(r, why) : RF_OK;
 }
 
 static rf_status open_config(rf__run *r, opening *of, rf_error *why)
@@ -308,7 +226,7 @@ static rf_status open_config(rf__run *r, opening *of, rf_error *why)
     if (!status && of->trained && writes_text(&r->params.config))
         status = rf__generation_keep(r->ctx, of->folder, &r->generation, why);
     if (!status) status = compare_config(r, why);
-    return status || r->job ? status : check_lengths(r, why);
+    return status || !r->job->settle ? status : r->job->settle(r, why);
 }
 
 static rf_status check_memory_left(rf__run *r, opening *of, rf_error *why)
@@ -317,8 +235,7 @@ static rf_status check_memory_left(rf__run *r, opening *of, rf_error *why)
     rf__memory_job own = {0};
     (void)of;
     const double left = rf__memory_left() / (r->o.comm ? r->o.comm->local : 1);
-    if (r->job) r->job->memory(r, &own);
-    if (r->rtd) own.copies = rf__memory_batch(&r->rtd->generator, &r->o, r->o.tokens_per_batch, 0);
+    if (r->job->memory) r->job->memory(r, &own);
     const rf_status status = check_memory(r, &own, left, note, sizeof note, why);
     if (status) return status;
     rf__run_notify(r, "note", "%s", note);
@@ -335,7 +252,7 @@ static rf_status open_optimizer(rf__run *r, opening *of, rf_error *why)
     const rf__rule rule = rf__rule_of(&r->o);
     rf_status status = rf__optimizer_new_shared(&r->params, &rule, rf__ranks(r->o.comm), rf__rank(r->o.comm),
                                                 &r->optimizer, why);
-    if (!status) status = set_weights(r, of->trained, why);
+    if (!status) status = *r->from ? load_checkpoint(r, why) : r->job->begin(r, of->trained, why);
     if (!status && r->optimizer.ema && !r->ema_loaded)
         rf__optimizer_blend(&r->optimizer, r->optimizer.ema, r->optimizer.value, 1);
     return status ? status : rf__run_open_exchange(r, why);

@@ -1,5 +1,5 @@
-/* test_run.c — mirrors src/train/start.c, start_checkpoint.c, start_model.c, start_text.c, loop.c and evaluate.c:
- * complete runs in this process that succeed or are stopped. */
+/* test_run.c — mirrors src/train/start.c, start_checkpoint.c, start_model.c, start_text.c, text_job.c, loop.c and
+ * evaluate.c: complete runs in this process that succeed or are stopped. */
 #define _GNU_SOURCE
 #include "train/checkpoint/checksums.h"
 #include "train/evaluate.h"

@@ -12,6 +12,7 @@
 #include "train/checkpoint/checksums.h"
 #include "train/checkpoint/folder.h"
 #include "train/pairs/translation_job.h"
+#include "train/save.h"
 #include "score/sums.h"
 
 static void run_defaults(rf_train_options *o) { rf__train_options_begin(o, RF_OPTION_TRANSLATION); }
@@ -228,12 +229,10 @@ static void memory(const rf__run *r, rf__memory_job *own)
 
 static bool continues_model(const rf__run *r) { return !*r->from && !r->o.config && rf__holds_weights(r->o.model); }
 
-static rf_status begin(rf__run *r, rf_error *why)
+static rf_status begin(rf__run *r, bool trained, rf_error *why)
 {
-    if (!continues_model(r)) {
-        rf__params_init(&r->params, r->optimizer.value, r->o.seed);
-        return RF_OK;
-    }
+    (trained ? rf__params_init_head : rf__params_init)(&r->params, r->optimizer.value, r->o.seed);
+    if (!trained) return RF_OK;
     const rf_status status = rf__checksums_tokenizer(r->ctx, r->o.model, rf_tokenizer_files(r->tokenizer), why);
     if (status) return status;
     rf__run_notify(r, "note", "starting from the weights in %s", r->o.model);
@@ -388,6 +387,13 @@ static rf_status finish(rf__run *r, rf_error *why)
     return rf__translation_has_bleu(&r->o) ? rf__translation_bleu(r, true, &r->final.bleu, why) : RF_OK;
 }
 
+static void card(const rf__run *r, rf__card *c)
+{
+    rf__run_card_losses(r, true, c);
+    if (r->final.known && isfinite(r->final.bleu))
+        c->metrics.metric[c->metrics.n++] = (rf_metric_value){"bleu", r->final.bleu};
+}
+
 static const rf__job job = {.usual = run_defaults,
                             .learn = learn,
                             .prepare = prepare,
@@ -402,6 +408,7 @@ static const rf__job job = {.usual = run_defaults,
                             .epoch = epoch_of,
                             .metric = metric,
                             .defaults = defaults,
+                            .card = card,
                             .finish = finish,
                             .ranks = true,
                             .tokens = true};
