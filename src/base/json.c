@@ -244,6 +244,8 @@ static bool is_utf8(const char *text, size_t size)
 
 bool rf__json_takes(const char *text) { return is_utf8(text, strlen(text)); }
 
+json_t *rf__json_number(double x) { return isfinite(x) ? json_real(x) : json_null(); }
+
 bool rf__json_whole(const json_t *value, json_int_t *out)
 {
     const double exact = 9007199254740992;                /* 2^53: all smaller whole numbers are exact */

@@ -37,6 +37,9 @@ bool rf__json_takes(const char *text);
  * out of memory. */
 json_t *rf__json_text(const char *text, size_t size);
 
+/* A number; null if it is not finite, which JSON cannot express. */
+json_t *rf__json_number(double x);
+
 /* A whole number, also in the forms 1.0 and 1e3. false: another value. */
 bool rf__json_whole(const json_t *value, json_int_t *out);
 

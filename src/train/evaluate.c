@@ -33,24 +33,21 @@ static rf_tensor *forward(rf__evaluator *s)
     return rf__pair_forward(s->graph, s->encoder, &source, &target);
 }
 
-static rf_status evaluate_batch(rf__evaluator *s, struct rf__batch_loss *out, rf_error *why)
+static rf_status evaluate_batch(rf__evaluator *s, rf__batch_loss *out, rf_error *why)
 {
     const asked q = predicted_of(s);
     rf_graph *g = s->graph;
-    *out = (struct rf__batch_loss){0, 0};
+    *out = (rf__batch_loss){0, 0};
     if (!q.n) return RF_OK;
     rf__graph_reset(g);
     rf__graph_record(g, 0, 0, 0);
-    if (s->rtd) {
-        const double weight[2] = {1, 1}, before = s->both.generator;
-        rf__rtd_loss(g, s->rtd, s->encoder, s->batch, 0, s->batches, weight, &s->both);
-        out->loss = s->both.generator - before;
-    } else rf__mlm_loss(g, s->encoder, forward(s), q.row, q.label, q.n, 1, &out->loss, &out->hits);
+    if (s->score_batch) s->score_batch(s, out);
+    else rf__mlm_loss(g, s->encoder, forward(s), q.row, q.label, q.n, 1, &out->loss, &out->hits);
     const rf_error *failed = rf__graph_error(g);
     return failed->code ? rf_fail(why, failed->code, "%s", failed->text) : RF_OK;
 }
 
-static void add_batch(rf__evaluator *s, const struct rf__batch_loss *b)
+static void add_batch(rf__evaluator *s, const rf__batch_loss *b)
 {
     s->loss += b->loss;
     s->hits += b->hits;
@@ -59,7 +56,7 @@ static void add_batch(rf__evaluator *s, const struct rf__batch_loss *b)
 rf_status rf__evaluator_flush(rf__evaluator *s, rf_error *why)
 {
     const size_t cursor = s->batches++, ranks = (size_t)rf__ranks(s->comm), at = cursor / ranks;
-    struct rf__batch_loss batch;
+    rf__batch_loss batch;
     rf_status status = RF_OK;
     if (ranks == 1) {
         status = evaluate_batch(s, &batch, why);
@@ -81,7 +78,7 @@ rf_status rf__evaluator_end(rf__evaluator *s, rf_error *why)
     const rf_ctx *ctx = s->ctx;
     const size_t ranks = (size_t)rf__ranks(s->comm), each = (s->batches + ranks - 1) / ranks;
     if (ranks == 1 || !each) return RF_OK;
-    struct rf__batch_loss *all = rf__calloc(ctx, each * ranks, sizeof *all);
+    rf__batch_loss *all = rf__calloc(ctx, each * ranks, sizeof *all);
     rf_status status = all ? RF_OK : rf_fail(why, RF_ENOMEM, "out of memory: scores of %zu batches", s->batches);
     if (!status) status = rf__gather_all(s->comm, s->own, all, each * sizeof *all, why);
     for (size_t i = 0; i < s->batches && !status; i++) add_batch(s, &all[i % ranks * each + i / ranks]);

@@ -6,7 +6,8 @@
 #include "data/corpus/batch.h"
 #include "data/pairs.h"
 #include "dist/comm.h"
-#include "train/rtd.h"
+
+typedef struct rf__batch_loss { double loss; int64_t hits; } rf__batch_loss;
 
 typedef struct rf__evaluator {
     rf_graph *graph;
@@ -14,13 +15,13 @@ typedef struct rf__evaluator {
     rf__mlm_batch *batch;               /* space for one micro-batch                                                  */
     const rf__masking *masking;
     rf__pair_batch *pairs;              /* for translation models, instead of both                                    */
-    const rf__rtd *rtd;                 /* `encoder` is its discriminator; one rank                                   */
-    rf__rtd_sums both;
+    void (*score_batch)(struct rf__evaluator *s, rf__batch_loss *out);      /* NULL: the loss of predicted tokens     */
+    void *user;                         /* for `score_batch`                                                          */
     double loss;                        /* sums                                                                       */
     int64_t hits, labels, tokens;
     const rf_ctx *ctx;                  /* for several ranks                                                          */
     rf_comm *comm;                      /* several ranks take the batches in turn; NULL: one rank                     */
-    struct rf__batch_loss { double loss; int64_t hits; } *own;     /* the batches of this rank                       */
+    rf__batch_loss *own;                /* the batches of this rank                                                   */
     size_t capacity, batches;           /* of all ranks                                                               */
 } rf__evaluator;
 

@@ -38,10 +38,9 @@ static uint64_t micro_step(const rf__run *r, int64_t i)
 static rf_status gradient(rf__run *r, int64_t i, double weight, double *loss_sum, rf_error *why)
 {
     const bool leaving = r->o.comm && i + 1 == r->o.gradient_accumulation_steps;
-    float *leaf = rf__tree_leaf(&r->tree, rf__run_first(r) + i);
-    rf__encoder_grad(r->encoder, leaf);
-    if (r->rtd) rf__encoder_grad(r->rtd->encoder, leaf);
-    if (leaving) rf__exchange_begin(&r->exchange, leaf);
+    r->leaf = rf__tree_leaf(&r->tree, rf__run_first(r) + i);
+    rf__encoder_grad(r->encoder, r->leaf);
+    if (leaving) rf__exchange_begin(&r->exchange, r->leaf);
     rf__graph_ready(r->graph, leaving ? rf__exchange_ready : NULL, &r->exchange);
     return r->job->gradient(r, i, micro_step(r, i), weight, loss_sum, why);
 }
@@ -65,7 +64,6 @@ static void round_weights(const rf__run *r)
     struct rounding a = {r, rf__make_key(r->o.seed, 0x726f756e)};
     if (r->rounded) rf__parallel(r->ctx, (int64_t)((r->params.total + ROUND - 1) / ROUND), round_block, &a);
     rf__encoder_bf16(r->encoder, r->rounded);
-    if (r->rtd) rf__encoder_bf16(r->rtd->encoder, r->rounded);
 }
 
 /* Whether the loss is far above its mean so far: more than max_loss_spike standard deviations over about the last
@@ -102,7 +100,6 @@ static rf_status pack(rf__run *r, step_result *s, rf_error *why)
 {
     const int64_t share = r->o.gradient_accumulation_steps;
     for (int64_t i = 0; i < rf__ranks(r->o.comm) * share; i++) r->job->gather(r, i, &s->labels, &s->tokens);
-    if (r->rtd) r->rtd->tokens = s->tokens;
     if (rf__vocab_words_found(&r->vocab, why)) return RF_ENOMEM;
     return rf__sum_whole(r->o.comm, &s->labels, why);
 }
@@ -157,7 +154,6 @@ static rf_status one_step(rf__run *r, step_result *s, rf_error *why)
     round_weights(r);
     if (!status) status = whole_gradient(r, s, why);
     rf__encoder_bf16(r->encoder, NULL);                             /* evaluations use the exact weights */
-    if (r->rtd) rf__encoder_bf16(r->rtd->encoder, NULL);
     if (status || s->given_up) return status;
     if ((status = update(r, s, why))) return status;
     if ((status = rf__exchange_error(r->o.comm ? &r->exchange : NULL, why))) return status;
@@ -182,8 +178,6 @@ void rf__run_line(rf__run *r, json_t *line)
     if (rf__metrics_add(&r->metrics, line, &why)) rf__run_notify(r, "note", "%s", why.text);
 }
 
-static json_t *number(double x) { return isfinite(x) ? json_real(x) : json_null(); }
-
 static rf_status count_skip(rf__saves *l, const step_result *s, const rf__data_position *before, rf_error *why)
 {
     rf__run *r = l->run;
@@ -202,8 +196,9 @@ static rf_status count_skip(rf__saves *l, const step_result *s, const rf__data_p
     t->skipped_in_a_row++;
     rf__run_line(r,
                  json_pack("{s:I, s:b, s:b, s:o, s:o, s:I, s:I}", "step", (json_int_t)t->step, "skipped", 1, "spike",
-                           (int)s->spike, "loss", number(s->loss_sum / (double)s->labels), "grad_norm", number(s->norm),
-                           "data_epoch", (json_int_t)before->epoch, "data_index", (json_int_t)before->index));
+                           (int)s->spike, "loss", rf__json_number(s->loss_sum / (double)s->labels), "grad_norm",
+                           rf__json_number(s->norm), "data_epoch", (json_int_t)before->epoch, "data_index",
+                           (json_int_t)before->index));
     rf__run_notify(r, "note", "step %" PRId64 ": the %s: the update is skipped (%" PRId64 " in a row)", t->step, what,
                  t->skipped_in_a_row);
     if (t->skipped_in_a_row < SKIPS) return RF_OK;
@@ -263,9 +258,10 @@ static void log_step(rf__run *r, const step_result *s)
         p->loss = t->interval.loss / (double)t->interval.labels;
         json_t *line =
             json_pack("{s:I, s:f, s:o, s:o, s:f, s:I, s:f, s:f, s:f}", "step", (json_int_t)t->step, "epoch",
-                      rf__run_epoch(r), "loss", number(p->loss), "grad_norm", number(s->norm), "learning_rate", s->rate,
-                      "tokens", (json_int_t)t->tokens, "tokens_per_second", p->tokens_per_second, "seconds", t->seconds,
-                      "input_wait", t->interval.wait / t->interval.seconds);
+                      rf__run_epoch(r), "loss", rf__json_number(p->loss), "grad_norm", rf__json_number(s->norm),
+                      "learning_rate", s->rate, "tokens", (json_int_t)t->tokens, "tokens_per_second",
+                      p->tokens_per_second, "seconds", t->seconds, "input_wait",
+                      t->interval.wait / t->interval.seconds);
         if (r->job->log) r->job->log(r, &line);
         if (r->job->tokens)
             rf__json_set(&line, "packing", json_real((double)t->interval.tokens / (double)t->interval.capacity));

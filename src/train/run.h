@@ -18,7 +18,6 @@
 #include "train/memory.h"
 #include "train/log/metrics.h"
 #include "train/options.h"
-#include "train/rtd.h"
 #include "train/checkpoint/saver.h"
 #include "train/stages.h"
 
@@ -52,13 +51,15 @@ typedef struct rf__job {
     json_t *(*defaults)(void);                                                      /* options that were not given    */
     void (*card)(const rf__run *r, rf__card *c);                                    /* adds to the model card         */
     rf_status (*finish)(rf__run *r, rf_error *why);                   /* before the trained model is written; or NULL */
+    rf_status (*save)(rf__run *r, rf_error *why);             /* writes more into the trained model's folder; or NULL */
+    void (*end)(rf__run *r);                            /* frees the job's state; NULL: the caller of the run does it */
     bool ranks;                         /* several processes are supported: `gather` is called for the micro-batches
                                            of all ranks, and counts tokens of all, labels of its own */
     bool tokens;                        /* batches have a capacity of tokens, and losses are per token: perplexity    */
 } rf__job;
 
 struct rf__run {
-    const rf__job *job;
+    const rf__job *job;                 /* a job may hand over to another one when it restores its options            */
     void *task;                         /* state of the job                                                           */
     const rf_ctx *ctx;
     rf_train_options o;                 /* as given, or as restored from the checkpoint                               */
@@ -87,14 +88,15 @@ struct rf__run {
     rf__kept_file generation;          /* for generating models: the generation_config.json that the run started with */
     rf__token_kinds vocab;
     rf_params params;
+    const rf_params *model;             /* those of `encoder` and of the saved model: all, or the first   */
     rf__optimizer optimizer;
     rf__saver saver;                    /* code that changes the optimizer's slabs calls rf__saver_read first         */
     bool ema_loaded;                    /* the moving average comes from the checkpoint                               */
     rf__exchange exchange;              /* connection to the other ranks, of options.comm                             */
     double *loss;                   /* [gradient_accumulation_steps] losses of this rank's micro-batches, then of all */
     rf__tree tree;                      /* gradients of the micro-batches of a step                                   */
+    float *leaf;                        /* that of the micro-batch that is being computed                             */
     rf_encoder *encoder;
-    rf__rtd *rtd;                /* objective rtd: the generator; `encoder` is then the discriminator; otherwise NULL */
     uint16_t *rounded;                  /* the weights rounded for a step's products, or NULL: round to nearest       */
     rf_graph *graph;
 

@@ -306,10 +306,8 @@ static rf_status save_model(rf__run *r, rf_error *why)
     if (!status) status = rf__generation_write(r->ctx, r->folder, &r->generation, why);
     if (!status) status = rf_tokenizer_save(r->tokenizer, r->folder, why);
     if (!status) status = rf__path(path, sizeof path, r->folder, RF_FILE_WEIGHTS, why);
-    const rf_params *own = r->rtd ? &r->rtd->discriminator : &r->params;
-    if (!status) status = rf__params_save(own, z->value, r->o.save_type, path, why);
-    if (!status && r->rtd)
-        status = rf__rtd_save_generator(r->rtd, z->value, r->tokenizer, r->o.save_type, r->folder, why);
+    if (!status) status = rf__params_save(r->model, z->value, r->o.save_type, path, why);
+    if (!status && r->job->save) status = r->job->save(r, why);
     if (!status) status = rf__checksums_of_model(r->ctx, r->folder, why);
     if (!status) status = write_card(r, why);
     if (!status) rf__run_notify(r, "save", "%s", r->folder);

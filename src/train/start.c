@@ -188,7 +188,7 @@ void rf__run_end(rf__run *r)
     rf__saver_free(&r->saver);
     rf__graph_free(r->graph);
     rf__encoder_free(r->encoder);
-    rf__rtd_free(r->rtd);
+    if (r->job->end) r->job->end(r);
     rf__free(ctx, r->loss);
     rf__exchange_free(&r->exchange);
     rf__tree_free(&r->tree);

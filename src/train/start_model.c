@@ -88,6 +88,7 @@ static rf_status read_config(rf__run *r, bool trained, rf_error *why)
     if (!status) status = r->job->configure(r, &c, &head, why);
     if (!status) status = check_head(&c, head, why);
     if (!status) status = rf__params_new_head(r->ctx, &c, head, &r->params, why);
+    r->model = &r->params;
     if (status) rf__config_named(r->ctx, !*r->from && r->o.config ? r->o.config : folder, why);
     return status;
 }
@@ -261,16 +262,12 @@ static rf_status open_optimizer(rf__run *r, opening *of, rf_error *why)
 static rf_status open_encoder(rf__run *r, opening *of, rf_error *why)
 {
     (void)of;
-    const rf_params *own = r->rtd ? &r->rtd->discriminator : &r->params;
-    rf_status status = rf__encoder_new(own, r->optimizer.value, r->optimizer.grad, &r->encoder, why);
-    if (!status && r->rtd)
-        status = rf__encoder_new(&r->rtd->generator, r->optimizer.value, r->optimizer.grad, &r->rtd->encoder, why);
+    rf_status status = rf__encoder_new(r->model, r->optimizer.value, r->optimizer.grad, &r->encoder, why);
     if (!status) status = rf__graph_new(r->ctx, &r->graph, why);
     if (status) return status;
     rf__graph_products(r->graph, r->o.bf16 ? RF_BF16 : RF_F32);
     rf__graph_smoothing(r->graph, r->o.label_smoothing_factor);
     rf__encoder_recompute(r->encoder, r->o.gradient_checkpointing != 0);
-    if (r->rtd) rf__encoder_recompute(r->rtd->encoder, r->o.gradient_checkpointing != 0);
     if (!r->o.bf16_stochastic_rounding) return RF_OK;
     r->rounded = rf__alloc(r->ctx, r->params.total * sizeof *r->rounded);
     return r->rounded

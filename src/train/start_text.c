@@ -17,7 +17,7 @@ static int report_reading(void *user, double share, size_t tokens, size_t docume
 }
 
 /* A single cache has its own hash; with several, their order counts. */
-static uint64_t data_hash(const rf__text_training *t)
+static uint64_t data_hash(const rf__pretraining *t)
 {
     uint64_t hash = t->tokens[0].hash;
     for (int s = 1; s < t->sources; s++) hash = rf__hash64(&t->tokens[s].hash, sizeof hash, hash);
@@ -31,7 +31,7 @@ static void begin_epoch(rf__data_position *at)
     *at = next;
 }
 
-static rf_status restore_position(rf__run *r, const rf__text_training *t, rf_error *why)
+static rf_status restore_position(rf__run *r, const rf__pretraining *t, rf_error *why)
 {
     rf__data_position *at = &r->state.position;
     const uint64_t data = data_hash(t);
@@ -50,7 +50,7 @@ static rf_status restore_position(rf__run *r, const rf__text_training *t, rf_err
     return RF_OK;
 }
 
-static void count_steps(rf__run *r, const rf__text_training *t)
+static void count_steps(rf__run *r, const rf__pretraining *t)
 {
     const rf_train_options *o = &r->o;
     const double each = (double)o->tokens_per_batch * (double)r->state.micro_batches;
@@ -67,7 +67,7 @@ static void count_steps(rf__run *r, const rf__text_training *t)
 /* Opens the named caches, or the run's own one, made from its texts. */
 static rf_status open_own(rf__run *r, uint64_t expect, rf_error *why)
 {
-    rf__text_training *t = r->task;
+    rf__pretraining *t = r->task;
     const rf_train_options *o = &r->o;
     const rf__texts texts = {o->text,   o->validation_text, o->texts, o->validation_texts, o->validation_split,
                              &o->reader};
@@ -86,7 +86,7 @@ static rf_status open_own(rf__run *r, uint64_t expect, rf_error *why)
 /* Rank 0 creates tokens.cache if it does not exist; the others open it. */
 static rf_status open_tokens(rf__run *r, rf_error *why)
 {
-    const rf__text_training *t = r->task;
+    const rf__pretraining *t = r->task;
     rf_comm *c = r->o.comm;
     if (!c) return open_own(r, r->state.data, why);
     rf_status status = rf__agree(c, c->rank ? RF_OK : open_own(r, r->state.data, why), why);
@@ -106,7 +106,7 @@ static bool can_be_predicted(const rf__pieces *p, const rf__token_kinds *v)
     return false;
 }
 
-static rf_status cut_and_mix(rf__run *r, rf__text_training *t, rf_error *why)
+static rf_status cut_and_mix(rf__run *r, rf__pretraining *t, rf_error *why)
 {
     const rf_train_options *o = &r->o;
     rf_status status =
@@ -115,7 +115,7 @@ static rf_status cut_and_mix(rf__run *r, rf__text_training *t, rf_error *why)
         status = rf__pieces_new(r->ctx, t->tokens, t->sources, &r->vocab, o->max_length, true, o->eval_documents,
                                 &t->held, why);
     if (!status && !t->pieces.n) status = rf_fail(why, RF_EDATA, "expected a text with tokens, got none");
-    if (!status && !rf__text_next(r) && !can_be_predicted(&t->pieces, &r->vocab))
+    if (!status && !rf__pretrain_next(r) && !can_be_predicted(&t->pieces, &r->vocab))
         status = rf_fail(why, RF_EDATA,
                          "%s: expected text with words of the vocabulary, got only special and unknown tokens",
                          o->datas ? o->data[0] : o->text[0]);
@@ -125,7 +125,7 @@ static rf_status cut_and_mix(rf__run *r, rf__text_training *t, rf_error *why)
 
 /* Without held-out text nothing can be evaluated. Options that select by evaluations are refused before the first
  * step. */
-static rf_status need_held_out(rf__run *r, const rf__text_training *t, rf_error *why)
+static rf_status need_held_out(rf__run *r, const rf__pretraining *t, rf_error *why)
 {
     const rf_train_options *o = &r->o;
     const char *what = o->load_best_model_at_end    ? "load_best_model_at_end"
@@ -145,7 +145,7 @@ static rf_status need_held_out(rf__run *r, const rf__text_training *t, rf_error 
     return RF_OK;
 }
 
-static rf_status make_batches(rf__run *r, rf__text_training *t, rf_error *why)
+static rf_status make_batches(rf__run *r, rf__pretraining *t, rf_error *why)
 {
     const int64_t n = r->o.gradient_accumulation_steps;
     t->batch = rf__calloc(r->ctx, (size_t)n, sizeof *t->batch);
@@ -156,7 +156,7 @@ static rf_status make_batches(rf__run *r, rf__text_training *t, rf_error *why)
     return status;
 }
 
-static void free_batches(rf__text_training *t)
+static void free_batches(rf__pretraining *t)
 {
     for (int64_t i = 0; i < t->batches; i++) rf__mlm_batch_free(t->ctx, &t->batch[i]);
     rf__free(t->ctx, t->batch);
@@ -164,8 +164,9 @@ static void free_batches(rf__text_training *t)
     t->batches = 0;
 }
 
-void rf__text_clear(rf__text_training *t)
+void rf__pretrain_end(rf__run *r)
 {
+    rf__pretraining *t = r->task;
     free_batches(t);
     rf__pieces_free(t->ctx, &t->pieces);
     rf__pieces_free(t->ctx, &t->held);
@@ -187,9 +188,9 @@ static void report_stage(rf__run *r, double seconds)
                    s->learning_rate, s->bf16 ? "bf16" : "f32", took);
 }
 
-rf_status rf__text_advance(rf__run *r, rf_error *why)
+rf_status rf__pretrain_advance(rf__run *r, rf_error *why)
 {
-    rf__text_training *t = r->task;
+    rf__pretraining *t = r->task;
     const double begin = rf__seconds();
     free_batches(t);
     rf__pieces_free(r->ctx, &t->pieces);
@@ -208,9 +209,9 @@ rf_status rf__text_advance(rf__run *r, rf_error *why)
     return RF_OK;
 }
 
-rf_status rf__text_open(rf__run *r, rf_error *why)
+rf_status rf__pretrain_open(rf__run *r, rf_error *why)
 {
-    rf__text_training *t = r->task;
+    rf__pretraining *t = r->task;
     const rf_train_options *o = &r->o;
     rf__run_notify(r, "data", NULL);
     const bool none = !o->datas && !o->validation_texts && !(o->validation_split > 0);
@@ -231,7 +232,7 @@ rf_status rf__text_open(rf__run *r, rf_error *why)
     rf__run_notify(r, "note", "packing: %.1f %% of a batch are tokens",
                    100 * rf__packing(&t->pieces, r->order, o->tokens_per_batch, 200));
     t->masking = (rf__masking){rf__make_key(o->seed, 0x6d61736b), o->mlm_probability, rf__whole_word_share(o),
-                               &r->vocab, rf__text_next(r)};
+                               &r->vocab, rf__pretrain_next(r)};
     t->eval_masking = t->masking;
     t->eval_masking.key = rf__evaluation_key(o->seed);
     status = t->masking.next ? RF_OK : rf__vocab_needs_mask(&r->vocab, why);

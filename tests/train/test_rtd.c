@@ -1,6 +1,6 @@
-/* test_rtd.c — mirrors src/train/rtd.c: replaced-token detection.  The loss is that of its equations, computed here
- * from the logits of both models; every gradient, including that of the shared embeddings, agrees with finite
- * differences; samples have the probabilities of the softmax; any number of threads gives the same bits. */
+/* test_rtd.c — mirrors src/train/rtd.c and rtd_job.c: replaced-token detection.  The loss is that of its equations,
+ * computed here from the logits of both models; every gradient, including that of the shared embeddings, agrees with
+ * finite differences; samples have the probabilities of the softmax; any number of threads gives the same bits. */
 #include "t.h"
 
 #include "model/encoder.h"

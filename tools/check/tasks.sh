@@ -1,6 +1,7 @@
 #!/bin/sh
 # tasks.sh — no code depends on which task it handles: a task is named only in its row of tasks.def, in its own file, in
 # the presets of tasks.c and in tests, nowhere else in src or include.  An option of a command may have the same name.
+# The training loop depends on no job: objectives, translation and tasks are in files of their own.
 set -eu
 cd "$(dirname "$0")/../.."
 bad=0
@@ -18,4 +19,7 @@ for name in $names; do
 done
 # shellcheck disable=SC2086
 if grep -n 'RF_TASK_' $files | grep -vE 'define RF_TASK_[A-Z]*_?H$|ifndef RF_TASK_[A-Z]*_?H$'; then fail "tasks are no enumeration"; fi
+shared="src/train/run.h $(ls src/train/loop.c src/train/save.[ch] src/train/start.c src/train/start_[cfm]*.c src/train/evaluate.[ch] src/train/memory.[ch])"
+# shellcheck disable=SC2086
+if grep -nE 'RF_OBJECTIVE_(CLM|RTD)|rf__(rtd|pretrain|translation|finetune)_|r->job[^-]' $shared; then fail "the training loop names a job"; fi
 exit $bad

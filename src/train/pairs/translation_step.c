@@ -92,11 +92,11 @@ rf_status rf__translation_evaluate(rf__run *r, rf_error *why)
     t->eval_step = t->step;
     r->eval_seconds = rf__seconds() - begin;
     json_t *line = json_pack("{s:I, s:f}", "step", (json_int_t)t->step, "epoch", rf__run_epoch(r));
-    rf__json_set(&line, "eval_loss", isfinite(t->eval_loss) ? json_real(t->eval_loss) : json_null());
-    rf__json_set(&line, "eval_perplexity", isfinite(t->eval_loss) ? json_real(exp(t->eval_loss)) : json_null());
+    rf__json_set(&line, "eval_loss", rf__json_number(t->eval_loss));
+    rf__json_set(&line, "eval_perplexity", rf__json_number(exp(t->eval_loss)));
     rf__json_set(&line, "eval_accuracy", json_real(t->eval_accuracy));
     if (rf__translation_has_bleu(&r->o))
-        rf__json_set(&line, "eval_bleu", isfinite(t->eval_bleu) ? json_real(t->eval_bleu) : json_null());
+        rf__json_set(&line, "eval_bleu", rf__json_number(t->eval_bleu));
     rf__json_set(&line, "eval_labels", json_integer(s.labels));
     rf__json_set(&line, "eval_tokens", json_integer(s.tokens));
     rf__json_set(&line, "eval_seconds", json_real(r->eval_seconds));
