@@ -229,12 +229,8 @@ const rf__job rf__text_job = {RF__ON_TEXT,
 
 /* ---- which job ---- */
 
-static const rf__job *const job_of[] = {
-    [RF_OBJECTIVE_AUTO] = &rf__text_job,
-    [RF_OBJECTIVE_MLM] = &rf__text_job,
-    [RF_OBJECTIVE_CLM] = &rf__text_job,
-    [RF_OBJECTIVE_RTD] = &rf__rtd_job,
-};
+#define JOB_OF(value, word) [RF_##value] = &rf__##word##_job,
+static const rf__job *const job_of[] = {RF_OBJECTIVES(JOB_OF)};
 
 /* A number that is no objective is refused with the other options. */
 static const rf__job *find_job(rf_objective objective)

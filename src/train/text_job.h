@@ -19,7 +19,13 @@ typedef struct rf__pretraining {
     void *own;                          /* state of the objective                                                     */
 } rf__pretraining;
 
-extern const rf__job rf__text_job, rf__rtd_job;
+/* The job of each objective, rf__<word>_job. Masked and next tokens are one job; the config says which of them. */
+#define rf__auto_job rf__text_job
+#define rf__mlm_job rf__text_job
+#define rf__clm_job rf__text_job
+#define RF__JOB_OF(value, word) extern const rf__job rf__##word##_job;
+RF_OBJECTIVES(RF__JOB_OF)
+#undef RF__JOB_OF
 
 /* The hooks of rf__job that all objectives share. */
 #define RF__ON_TEXT                                                                                                    \
