@@ -50,11 +50,32 @@ void rf__arena_clear(rf_arena *a)
     a->total = 0;
 }
 
-void *rf__arena_push(rf_arena *a, size_t size)
+/* The bytes that `size` takes; 0: too many. */
+static size_t aligned(size_t size)
 {
     size_t need;
-    if (!rf__checked_add(size ? size : 1, ALIGN - 1, &need)) return NULL;
-    need &= ~(size_t)(ALIGN - 1);
+    return rf__checked_add(size ? size : 1, ALIGN - 1, &need) ? need & ~(size_t)(ALIGN - 1) : 0;
+}
+
+static void count(rf_arena *a, size_t need)
+{
+    a->total += need;
+    if (a->total > a->peak) a->peak = a->total;
+}
+
+void *rf__arena_count(rf_arena *a, size_t size)
+{
+    const size_t need = aligned(size), at = a->total;
+    size_t end;
+    if (!need || !rf__checked_add(at, need, &end) || !rf__checked_add(end, ALIGN, &end)) return NULL;
+    count(a, need);
+    return (void *)(uintptr_t)(ALIGN + at);             /* nobody reads it; in the first pages for small graphs       */
+}
+
+void *rf__arena_push(rf_arena *a, size_t size)
+{
+    const size_t need = aligned(size);
+    if (!need) return NULL;
     if (!a->block || a->block->size - a->block->used < need) {
         size_t grown = a->block ? a->total : FIRST;          /* a new block at least doubles the arena */
         rf_arena_block *b = new_block(a->ctx, grown > need ? grown : need);
@@ -66,8 +87,7 @@ void *rf__arena_push(rf_arena *a, size_t size)
     void *p = space(a->block) + a->block->used;
     UNPOISON(p, need);
     a->block->used += need;
-    a->total += need;
-    if (a->total > a->peak) a->peak = a->total;
+    count(a, need);
     return p;
 }
 

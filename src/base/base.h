@@ -78,6 +78,7 @@ typedef struct rf_mark { rf_arena_block *block; size_t used, total; } rf_mark;
 void rf__arena_init(rf_arena *a, const rf_ctx *ctx);
 void rf__arena_clear(rf_arena *a);                                     /* frees all memory                          */
 void *rf__arena_push(rf_arena *a, size_t size);                      /* NULL: out of memory; the bytes are not zeroed */
+void *rf__arena_count(rf_arena *a, size_t size);                     /* counts as the same, an address without memory */
 rf_mark rf__arena_mark(const rf_arena *a);
 void rf__arena_release(rf_arena *a, rf_mark mark);                     /* frees what was allocated after the mark   */
 bool rf__arena_reset(rf_arena *a);                                     /* frees everything and merges the blocks    */

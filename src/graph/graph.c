@@ -6,9 +6,11 @@
 #include <stdio.h>
 
 const rf_op rf__ops[RF_OP_COUNT] = {
-#define RFO(name, equation) {#name, equation, rf__##name##_back},
+#define RFO(name, equation) {#name, equation, rf__##name##_run, rf__##name##_back},
+#define RFX(name, equation) {#name, equation, NULL, rf__##name##_back},
 #include "graph/ops.def"
 #undef RFO
+#undef RFX
 };
 
 /* ---- life ------------------------------------------------------------------------------------------------------- */
@@ -21,6 +23,7 @@ rf_status rf__graph_new(const rf_ctx *ctx, rf_graph **out, rf_error *why)
     g->ctx = ctx;
     g->k = rf_ctx_kernels(ctx);
     rf__arena_init(&g->arena, ctx);
+    rf__arena_init(&g->notes, ctx);
     *out = g;
     return RF_OK;
 }
@@ -29,6 +32,7 @@ void rf__graph_free(rf_graph *g)
 {
     if (!g) return;
     rf__arena_clear(&g->arena);
+    rf__arena_clear(&g->notes);
     rf__free(g->ctx, g);
 }
 
@@ -41,6 +45,7 @@ rf_status rf__graph_reset(rf_graph *g)
     g->losses = 0;
     g->drops = 0;
     g->error = (rf_error){0};
+    rf__arena_clear(&g->notes);
     return rf__arena_reset(&g->arena) ? RF_OK : RF_ENOMEM;
 }
 
@@ -51,6 +56,7 @@ void rf__graph_record(rf_graph *g, int record, uint64_t seed, uint64_t step)
     g->drops = 0;
 }
 
+void rf__graph_dry(rf_graph *g) { g->dry = true; }
 void rf__graph_products(rf_graph *g, rf_type type) { g->products = type; }
 void rf__graph_smoothing(rf_graph *g, double share) { g->smoothing = fmin(1, fmax(0, share)); }
 
@@ -116,16 +122,23 @@ bool rf__expect_starts(rf_graph *g, const char *op, const int32_t start[], int64
 
 /* ---- memory ----------------------------------------------------------------------------------------------------- */
 
-void *rf__push(rf_graph *g, size_t count, size_t size)
+static void *take(rf_graph *g, size_t count, size_t size, void *from_arena(rf_arena *a, size_t size))
 {
     size_t bytes;
     void *p = NULL;
     if (g->error.code) return NULL;
-    if (rf__checked_mul(count, size, &bytes)) p = rf__arena_push(&g->arena, bytes);
+    if (rf__checked_mul(count, size, &bytes)) p = from_arena(&g->arena, bytes);
     if (!p)
         rf__stop(g, RF_ENOMEM, "out of memory: a step that holds %zu bytes needs %zu times %zu more", g->arena.total,
                  count, size);
     return p;
+}
+
+void *rf__push(rf_graph *g, size_t count, size_t size) { return take(g, count, size, rf__arena_push); }
+
+void *rf__values(rf_graph *g, size_t count, size_t size)
+{
+    return take(g, count, size, g->dry ? rf__arena_count : rf__arena_push);
 }
 
 void *rf__copy(rf_graph *g, const void *from, size_t count, size_t size)
@@ -133,6 +146,11 @@ void *rf__copy(rf_graph *g, const void *from, size_t count, size_t size)
     void *p = rf__push(g, count, size);
     if (p && count && size) memcpy(p, from, count * size);
     return p;
+}
+
+const void *rf__kept(rf_graph *g, bool track, const void *from, size_t count, size_t size)
+{
+    return track ? rf__copy(g, from, count, size) : from;
 }
 
 /* A tensor struct without values.  Dimensions are checked here, once for every tensor: none is negative, and their
@@ -199,8 +217,8 @@ rf_tensor *rf__constant(rf_graph *g, const float *value, int rank, const int64_t
 }
 
 /* The pool: adjoint buffers that are free, newest first.  The header is stored in the buffer, which has at least 64
- * bytes. */
-struct rf_spare { rf_spare *next; int64_t n; };
+ * bytes; of a buffer without memory, in the notes. */
+struct rf_spare { rf_spare *next; int64_t n; float *buffer; };
 
 float *rf__floats(rf_graph *g, int64_t n)
 {
@@ -209,16 +227,20 @@ float *rf__floats(rf_graph *g, int64_t n)
         if ((*s)->n == n) {
             rf_spare *found = *s;
             *s = found->next;
-            return (float *)(void *)found;
+            return found->buffer;
         }
-    return rf__push(g, (size_t)n, sizeof(float));
+    return rf__values(g, (size_t)n, sizeof(float));
 }
 
 void rf__free_last(rf_graph *g, float *buffer, int64_t n)
 {
     if (!buffer) return;
-    rf_spare *s = (rf_spare *)(void *)buffer;
-    *s = (rf_spare){g->spare, n};
+    rf_spare *s = g->dry ? rf__arena_push(&g->notes, sizeof *s) : (void *)buffer;
+    if (!s) {
+        rf__stop(g, RF_ENOMEM, "out of memory: %zu bytes", sizeof *s);
+        return;
+    }
+    *s = (rf_spare){g->spare, n, buffer};
     g->spare = s;
 }
 
@@ -243,6 +265,7 @@ static rf_tensor *slide(rf_graph *g, rf_mark mark, const rf_tensor *x, size_t by
 {
     const size_t stretch = g->arena.total - mark.total, head = (sizeof(rf_cell) + 63) & ~(size_t)63;
     rf__arena_release(&g->arena, mark);
+    if (g->dry) return rf__new(g, x->rank, x->dim);
     char *all = rf__arena_push(&g->arena, stretch);
     if (!all) return rf__stop(g, RF_ENOMEM, "out of memory: keep: %zu bytes", stretch);
     memmove(all + head, x->f32, bytes);
@@ -268,7 +291,7 @@ rf_tensor *rf__keep(rf_graph *g, rf_graph_mark mark, rf_tensor *x)
         *moved = (rf_cell){.t = c.t, .at = moved->at, .borrowed = true};
         return &moved->t;
     }
-    if (rf__arena_mark(&g->arena).block == to.block) return slide(g, to, &c.t, bytes);
+    if (g->dry || rf__arena_mark(&g->arena).block == to.block) return slide(g, to, &c.t, bytes);
 
     /* The arena grew since the mark, which happens only in the first pass: the values are buffered outside. */
     float *aside = rf__alloc(g->ctx, bytes);
@@ -306,6 +329,16 @@ rf_tensor *rf__record(rf_graph *g, const rf_op *op, rf_tensor *out, rf_tensor *c
     out->tracked = 1;
     g->last = node;
     return out;
+}
+
+rf_tensor *rf__call(rf_graph *g, const rf_op *op, rf_tensor *out, rf_tensor *const in[], int n, void *saved, size_t size)
+{
+    if (g->error.code) return &g->nil.t;
+    rf_node call = {.op = op, .out = out, .saved = saved};
+    for (int i = 0; i < n; i++) call.in[i] = in[i];
+    op->run(g, &call);
+    if (g->error.code) return &g->nil.t;
+    return rf__tracked(g, in, n) ? rf__record(g, op, out, in, n, saved, size) : out;
 }
 
 float *rf__dy(rf_node *n)
@@ -406,7 +439,7 @@ rf_status rf__backward(rf_graph *g, rf_tensor *loss, rf_error *why)
                  g->losses);
     else {
         g->walked = true;
-        if ((loss->grad = rf__floats(g, 1))) *loss->grad = 1;
+        if ((loss->grad = rf__floats(g, 1)) && rf__computes(g)) *loss->grad = 1;
         rf__walk(g);
     }
     return g->error.code ? rf_fail(why, g->error.code, "%s", g->error.text) : RF_OK;

@@ -1,8 +1,14 @@
 /* graph.h — internal: the tape and the functions that operations share.
  *
- *     rf__linear(g, x, w, b, act)          checks shapes, computes immediately, records a node
+ *     rf__linear(g, x, w, b, act)          checks shapes, describes the call in a node, and passes it to rf__call
+ *       rf__call(g, RF_OP(linear), y, ...)  cancels, runs the node on the graph's backend, times it, and records it
  *     [node] -> [node] -> [node]          newest first; rf__backward walks it
  *       |out, in[], saved                 saved: the operation's own struct, in the arena
+ *
+ * Backends.  The CPU's runs each operation's `run` and `back`, the functions of its file.  The dry one calls the same
+ * functions, but tensors have sizes without memory, and no work is done: rf__spans, rf__each and rf__graph_gemm
+ * return at once.  So memory and arithmetic of any step are counted by the code that needs them.  Whatever reads or
+ * writes values directly asks rf__computes first.
  *
  * Adjoints.  Every adjoint buffer has one owner, the tensor whose `grad` points at it.  A backward function may take
  * its output's buffer (rf__dy) and pass it to one input.  A buffer that is not taken returns to the pool when the node
@@ -19,22 +25,28 @@
 
 typedef enum rf_op_id {
 #define RFO(name, equation) RF_OP_##name,
+#define RFX(name, equation) RF_OP_##name,
 #include "graph/ops.def"
 #undef RFO
+#undef RFX
     RF_OP_COUNT
 } rf_op_id;
 
 typedef struct rf_node rf_node;
+typedef void rf_op_body(rf_graph *g, rf_node *n);
 typedef struct rf_op {
     const char *name, *equation;
-    void (*back)(rf_graph *g, rf_node *n);
+    rf_op_body *run;                    /* computes the values of out; may complete `saved`                           */
+    rf_op_body *back;                   /* from the adjoint of out: those of in                                       */
 } rf_op;
 extern const rf_op rf__ops[RF_OP_COUNT];
 #define RF_OP(name) (&rf__ops[RF_OP_##name])
 
-#define RFO(name, equation) void rf__##name##_back(rf_graph *g, rf_node *n);
+#define RFO(name, equation) rf_op_body rf__##name##_run, rf__##name##_back;
+#define RFX(name, equation) rf_op_body rf__##name##_back;
 #include "graph/ops.def"
 #undef RFO
+#undef RFX
 
 enum { RF_INPUTS = 8 };
 struct rf_node {
@@ -68,6 +80,7 @@ struct rf_graph {
     rf_cell nil;
     rf_error error;                     /* the first failure                                                          */
     const rf_cancel *cancel;            /* called before every operation; or NULL                                     */
+    bool dry;                           /* the dry backend                                                            */
     bool record, walked;
     bool train;                         /* dropout is active: recording, or a part that is recorded later */
     rf_type products;                   /* type in which linear, attention and vocab_loss multiply                    */
@@ -77,6 +90,7 @@ struct rf_graph {
     int losses;                         /* recorded operations that have computed their gradients already             */
     rf_node *last;
     rf_spare *spare;
+    rf_arena notes;                     /* dry: headers of the pool                                                   */
     rf_ready *ready;                    /* called when a parameter's gradient is final; or NULL                       */
     void *ready_user;
 };
@@ -129,8 +143,17 @@ static inline int64_t rf__size(const rf_tensor *x)
     return n;
 }
 
-void *rf__push(rf_graph *g, size_t count, size_t size);                 /* valid until reset                          */
+/* What describes a call: indices, statistics that the host reads. Valid until reset. */
+void *rf__push(rf_graph *g, size_t count, size_t size);
+
+/* Values: in a dry graph an address without memory. */
+void *rf__values(rf_graph *g, size_t count, size_t size);
+static inline bool rf__computes(const rf_graph *g) { return !g->dry && !g->error.code; }
+
 void *rf__copy(rf_graph *g, const void *from, size_t count, size_t size);
+
+/* What the call is described with: the caller's array or, if the backward pass will read it, a copy. */
+const void *rf__kept(rf_graph *g, bool track, const void *from, size_t count, size_t size);
 rf_tensor *rf__new(rf_graph *g, int rank, const int64_t dim[]);         /* values not set                             */
 rf_tensor *rf__like(rf_graph *g, const rf_tensor *x);
 
@@ -147,9 +170,12 @@ static inline void rf__scratch_end(rf_graph *g, rf_mark mark) { rf__arena_releas
 /* Returns true when recording if an input (NULL allowed) needs a gradient. */
 bool rf__tracked(const rf_graph *g, rf_tensor *const in[], int n);
 
-/* Records a node with the output `out` and returns out.  Call it only if rf__tracked. */
 rf_tensor *rf__record(rf_graph *g, const rf_op *op, rf_tensor *out, rf_tensor *const in[], int n, const void *saved,
                       size_t size);
+
+/* Runs the call of an operation that computes `out` from in[n] as `saved` says, and records it if rf__tracked.
+ * Returns out, or nil if the graph has failed. */
+rf_tensor *rf__call(rf_graph *g, const rf_op *op, rf_tensor *out, rf_tensor *const in[], int n, void *saved, size_t size);
 
 /* Takes over the output's adjoint: the backward function owns the buffer and may change it. */
 float *rf__dy(rf_node *n);
@@ -188,6 +214,9 @@ void rf__walk(rf_graph *g);
  * partition depends only on n and each, so sums over it have a fixed order. */
 typedef void rf_span_body(void *arg, int64_t first, int64_t last, int64_t block, int worker);
 void rf__spans(const rf_graph *g, int64_t n, int64_t each, rf_span_body *body, void *arg);
+
+/* body(arg, i, worker) for i < n on the workers: rf__parallel, unless the graph is dry. */
+void rf__each(const rf_graph *g, int64_t n, rf_body *body, void *arg);
 
 enum { RF_SPAN = 16384 };                                                /* floats: 64 KiB, part of the L2 cache */
 

@@ -74,6 +74,11 @@ rf_status rf__graph_reset(rf_graph *g);
  * function of (seed, step, i, element). */
 void rf__graph_record(rf_graph *g, int record, uint64_t seed, uint64_t step);
 
+/* From now on the graph only counts: tensors have shapes and sizes but no values, parameters and constants may be any
+ * address, no operation computes, and losses are 0. rf__graph_memory is exactly that of the same calls of a graph that
+ * computes, if none of them depends on values. For a new graph. */
+void rf__graph_dry(rf_graph *g);
+
 /* The type in which rf__linear, rf__attention and rf__vocab_loss multiply, forward and backward: RF_F32, or RF_BF16
  * with f32 sums (see gemm.h and attention_bf16 in kernels.def). With RF_BF16, activations kept for the backward pass
  * are also stored in bf16. The setting applies until it is changed. */

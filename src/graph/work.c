@@ -12,7 +12,12 @@ static void one_span(void *arg, int64_t i, int worker)
 void rf__spans(const rf_graph *g, int64_t n, int64_t each, rf_span_body *body, void *arg)
 {
     struct spans s = {n, each, body, arg};
-    rf__parallel(g->ctx, (n + each - 1) / each, one_span, &s);
+    rf__each(g, (n + each - 1) / each, one_span, &s);
+}
+
+void rf__each(const rf_graph *g, int64_t n, rf_body *body, void *arg)
+{
+    if (!g->dry) rf__parallel(g->ctx, n, body, arg);
 }
 
 /* ---- element by element ----------------------------------------------------------------------------------------- */
@@ -203,5 +208,5 @@ void rf__column_sums(const rf_graph *g, float *sum, const float *x, int64_t rows
 
 void rf__graph_gemm(rf_graph *g, const rf_gemm_call *call)
 {
-    if (!g->error.code) rf_gemm(g->ctx, call, &g->error);
+    if (rf__computes(g)) rf_gemm(g->ctx, call, &g->error);
 }

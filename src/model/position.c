@@ -218,7 +218,7 @@ rf_tensor *rf__positions_rows(rf_graph *g, const rf_layer_context *at, int64_t w
         return rf__embed(g, rf__constant(g, table, 2, (int64_t[]){reach, width}), at->position, at->N);
     }
     rf_tensor *rows = rf__new(g, 2, (int64_t[]){at->N, width});
-    if (!g->error.code) rf__parallel(g->ctx, at->N, fill_token, &(struct occurring){at, rows->f32, width, fill});
+    if (!g->error.code) rf__each(g, at->N, fill_token, &(struct occurring){at, rows->f32, width, fill});
     return rows;
 }
 

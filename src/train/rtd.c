@@ -222,7 +222,7 @@ void rf__rtd_draw(rf_graph *g, rf_encoder *generator, const rf_tensor *x, uint64
                                           .b = table->f32, .b16 = g->products == RF_BF16 ? table->bf16 : NULL,
                                           .ldb = K, .b_transposed = 1, .c = d.z, .ldc = V,
                                           .bias = bias ? bias->f32 : NULL, .type = g->products});
-        if (!g->error.code) rf__parallel(g->ctx, rows, draw_row, &d);
+        if (!g->error.code) rf__each(g, rows, draw_row, &d);
     }
     if (!g->error.code) rf__scratch_end(g, mark);
 }

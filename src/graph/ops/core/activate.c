@@ -6,6 +6,12 @@
 
 struct saved { rf_act act; };
 
+void rf__activate_run(rf_graph *g, rf_node *n)
+{
+    const struct saved *s = n->saved;
+    rf__act_forward(g, s->act, n->out->f32, n->in[0]->f32, rf__size(n->out));
+}
+
 void rf__activate_back(rf_graph *g, rf_node *n)
 {
     const struct saved *s = n->saved;
@@ -20,10 +26,6 @@ rf_tensor *rf__activate(rf_graph *g, rf_tensor *x, rf_act act)
     RF_EXPECT(g, "activate", x, 0);
     RF_NEED(g, rf__act_find(g, act, &known), RF_EARG, "activate: expected a known activation, got %d", (int)act);
     if (act == RF_ACT_NONE) return x;
-    rf_tensor *y = rf__like(g, x);
-    if (g->error.code) return y;
-    rf__act_forward(g, act, y->f32, x->f32, rf__size(x));
-    const struct saved s = {act};
     rf__needed(x);
-    return rf__tracked(g, RF_IN(x)) ? rf__record(g, RF_OP(activate), y, RF_IN(x), &s, sizeof s) : y;
+    return rf__call(g, RF_OP(activate), rf__like(g, x), RF_IN(x), &(struct saved){act}, sizeof(struct saved));
 }

@@ -13,6 +13,11 @@ static void sum(void *arg, int64_t first, int64_t last, int64_t block, int worke
     s->k->add(s->y + first, s->a + first, s->b + first, last - first);
 }
 
+void rf__add_run(rf_graph *g, rf_node *n)
+{
+    rf__spans(g, rf__size(n->out), RF_SPAN, sum, &(struct sum){g->k, n->out->f32, n->in[0]->f32, n->in[1]->f32});
+}
+
 void rf__add_back(rf_graph *g, rf_node *n)
 {
     float *dy = rf__dy(n);
@@ -28,8 +33,5 @@ rf_tensor *rf__add(rf_graph *g, rf_tensor *a, rf_tensor *b)
         RF_NEED(g, a->dim[i] == b->dim[i], RF_ESHAPE, "add: dimension %d: expected that of a, %lld, got %lld in b", i,
                 (long long)a->dim[i], (long long)b->dim[i]);
 
-    rf_tensor *y = rf__like(g, a);
-    if (g->error.code) return y;
-    rf__spans(g, rf__size(y), RF_SPAN, sum, &(struct sum){g->k, y->f32, a->f32, b->f32});
-    return rf__tracked(g, RF_IN(a, b)) ? rf__record(g, RF_OP(add), y, RF_IN(a, b), NULL, 0) : y;
+    return rf__call(g, RF_OP(add), rf__like(g, a), RF_IN(a, b), NULL, 0);
 }

@@ -382,8 +382,8 @@ void rf__attention_back(rf_graph *g, rf_node *n)
                                    t[KEY].stride,        t[VALUE].stride,    at_head(t[BIAS], h)};
     a.d_relative = learns ? d : NULL;
     clear_unseen(&a);
-    if (learns) rf__parallel(g->ctx, H, attend_back_head, &a);
-    else rf__parallel(g->ctx, a.units, attend_back, &a);
+    if (learns) rf__each(g, H, attend_back_head, &a);
+    else rf__each(g, a.units, attend_back, &a);
     if (a.d_shared) rf__spans(g, keys, rf__span_rows(2 * s->spec.heads * s->D), sum_shared, &a);
     rf__scratch_end(g, mark);
     for (int i = QUERY; i <= BIAS; i++) deliver(g, s, n->in[i], t[i], i == BIAS);
@@ -402,7 +402,7 @@ static void forward(rf_graph *g, const struct saved *s, const float *qkv, float 
     get_scratch(g, &a, rfk_attention_scratch);
     get_units(g, &a, QUERIES);
     if (g->error.code) return;
-    rf__parallel(g->ctx, a.units, attend, &a);
+    rf__each(g, a.units, attend, &a);
     rf__scratch_end(g, mark);
 }
 

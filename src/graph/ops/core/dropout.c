@@ -14,6 +14,11 @@ static void drop(void *arg, int64_t first, int64_t last, int64_t block, int work
     a->s->k->dropout(a->y + first, a->x + first, last - first, a->s->p, a->s->key.k, a->s->stream, (uint64_t)first);
 }
 
+void rf__dropout_run(rf_graph *g, rf_node *n)
+{
+    rf__spans(g, rf__size(n->out), RF_SPAN, drop, &(struct pass){n->saved, n->out->f32, n->in[0]->f32});
+}
+
 void rf__dropout_back(rf_graph *g, rf_node *n)
 {
     float *dy = rf__dy(n);
@@ -26,9 +31,6 @@ rf_tensor *rf__dropout(rf_graph *g, rf_tensor *x, double p)
     RF_EXPECT(g, "dropout", x, 0);
     RF_NEED(g, p >= 0 && p < 1, RF_ERANGE, "dropout: p: expected 0 <= p < 1, got %g", p);
     if (!g->train || p == 0) return x;
-    rf_tensor *y = rf__like(g, x);
-    if (g->error.code) return y;
-    const struct saved s = {g->k, (float)p, g->key, rf__drop_stream(g)};
-    rf__spans(g, rf__size(x), RF_SPAN, drop, &(struct pass){&s, y->f32, x->f32});
-    return rf__tracked(g, RF_IN(x)) ? rf__record(g, RF_OP(dropout), y, RF_IN(x), &s, sizeof s) : y;
+    struct saved s = {g->k, (float)p, g->key, rf__drop_stream(g)};
+    return rf__call(g, RF_OP(dropout), rf__like(g, x), RF_IN(x), &s, sizeof s);
 }

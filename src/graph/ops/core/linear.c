@@ -21,6 +21,7 @@ struct saved {
     float *z;                           /* f32 */
     uint16_t *z16;                      /* bf16, in a buffer of halves(n) floats */
     const struct saved *maker;          /* of the linear that computed x, if x is to be recomputed */
+    bool keep;                          /* the backward pass will follow */
 };
 
 static int64_t halves(int64_t n) { return (n + 1) / 2; }
@@ -112,8 +113,8 @@ static void packed_part(rf_graph *g, const rf_tensor *x, const rf_tensor *w, con
 {
     const int64_t N = x->dim[0], all = w->dim[0];
     const rf_mark mark = rf__scratch(g);
-    float *whole = p->count < all ? rf__push(g, (size_t)N, (size_t)all * sizeof *whole) : y;
-    if (!whole) return;
+    float *whole = p->count < all ? rf__values(g, (size_t)N, (size_t)all * sizeof *whole) : y;
+    if (!rf__computes(g)) return;
     rf_packed_product(g->ctx, w->packed, N, x->f32, x->dim[1], b ? b->f32 : NULL, act, whole, all, &g->error);
     if (whole == y) return;
     for (int64_t n = 0; n < N; n++) memcpy(y + n * p->count, whole + n * all + p->first, (size_t)p->count * sizeof *y);
@@ -165,6 +166,18 @@ static const struct saved *drop(rf_graph *g, rf_tensor *x)
     return s;
 }
 
+void rf__linear_run(rf_graph *g, rf_node *n)
+{
+    struct saved *s = n->saved;
+    rf_tensor *x = n->in[0], *w = n->in[1], *b = n->in[2], *y = n->out;
+    const part p = {s->first, y->dim[1]};
+    if (g->train && s->act) product_and_act(g, x, w, b, s->act, &p, y->f32, s);
+    else product(g, x, w, b, s->act, &p, y->f32);
+    if (g->error.code || !s->keep) return;
+    s->maker = drop(g, x);
+    if (!s->maker) rf__needed(x);
+}
+
 rf_tensor *rf__linear(rf_graph *g, rf_tensor *x, rf_tensor *w, rf_tensor *b, rf_act act)
 {
     return rf__linear_part(g, x, w, b, 0, w && w->rank == 2 ? w->dim[0] : 0, act);
@@ -187,20 +200,27 @@ rf_tensor *rf__linear_part(rf_graph *g, rf_tensor *x, rf_tensor *w, rf_tensor *b
 
     const bool track = rf__tracked(g, RF_IN(x, w, b)), bf16 = g->products == RF_BF16;
     const int64_t N = x->dim[0], M = count;
-    const part p = {first, count};
     rf_tensor *y = rf__new(g, 2, (int64_t[]){N, M});
-    struct saved s = {.act = act, .first = first};
+    struct saved s = {.act = act, .first = first, .keep = track};
     if (track && act && bf16) s.z16 = (uint16_t *)(void *)rf__floats(g, halves(N * M));
     if (track && act && !bf16) s.z = rf__floats(g, N * M);
-    if (g->error.code) return &g->nil.t;
-    if (g->train && act) product_and_act(g, x, w, b, act, &p, y->f32, &s);
-    else product(g, x, w, b, act, &p, y->f32);
-    if (g->error.code) return &g->nil.t;
-    if (!track) return y;
-    s.maker = drop(g, x);
-    if (!s.maker) rf__needed(x);
-    return rf__record(g, RF_OP(linear), y, RF_IN(x, w, b), &s, sizeof s);
+    return rf__call(g, RF_OP(linear), y, RF_IN(x, w, b), &s, sizeof s);
 }
+
+/* ---- two products of which the result of the first is not stored whole; forward only ---- */
+
+struct pair { rf_act act; int64_t blocks; };
+
+static void pair_run(rf_graph *g, rf_node *n)
+{
+    const struct pair *s = n->saved;
+    const rf_tensor *x = n->in[0], *up = n->in[1], *up_bias = n->in[2], *down = n->in[3], *down_bias = n->in[4];
+    const rf__pair both = {up->packed, down->packed, x->dim[0], x->f32, x->dim[1], up_bias ? up_bias->f32 : NULL,
+                           s->act, down_bias ? down_bias->f32 : NULL, n->out->f32, n->out->dim[1]};
+    if (rf__computes(g)) rf__packed_pair(g->ctx, &both, s->blocks, &g->error);
+}
+
+static const rf_op feed_forward = {"feed_forward", "y = act(x u^T + a) d^T + b", pair_run, NULL};
 
 rf_tensor *rf__feed_forward(rf_graph *g, rf_tensor *x, rf_tensor *up, rf_tensor *up_bias, rf_act act, rf_tensor *down,
                             rf_tensor *down_bias)
@@ -211,11 +231,8 @@ rf_tensor *rf__feed_forward(rf_graph *g, rf_tensor *x, rf_tensor *up, rf_tensor 
     if (up->dim[1] != x->dim[1] || (up_bias && up_bias->dim[0] != up->dim[0]) ||
         (down_bias && down_bias->dim[0] != down->dim[0]))
         return NULL;                                    /* rf__linear reports it */
-    const int64_t blocks = rf__packed_pairs(g->ctx, up->packed, down->packed, x->dim[0]);
-    if (!blocks) return NULL;
+    struct pair s = {act, rf__packed_pairs(g->ctx, up->packed, down->packed, x->dim[0])};
+    if (!s.blocks) return NULL;
     rf_tensor *y = rf__new(g, 2, (int64_t[]){x->dim[0], down->dim[0]});
-    if (g->error.code) return &g->nil.t;
-    const rf__pair both = {up->packed, down->packed, x->dim[0], x->f32, x->dim[1], up_bias ? up_bias->f32 : NULL, act,
-                           down_bias ? down_bias->f32 : NULL, y->f32, y->dim[1]};
-    return rf__packed_pair(g->ctx, &both, blocks, &g->error) ? &g->nil.t : y;
+    return rf__call(g, &feed_forward, y, RF_IN(x, up, up_bias, down, down_bias), &s, sizeof s);
 }

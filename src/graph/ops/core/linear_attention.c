@@ -157,7 +157,7 @@ static void forward(rf_graph *g, const struct saved *s, const float *qkv, float 
     get_scratch(g, &a, rfk__linear_scratch);
     a.underflows = rf__push(g, (size_t)units, sizeof *a.underflows);
     if (g->error.code) return;
-    rf__parallel(g->ctx, units, attend, &a);
+    rf__each(g, units, attend, &a);
     for (int64_t i = 0; s->spec.underflows && i < units; i++) *s->spec.underflows += a.underflows[i];
     rf__scratch_end(g, mark);
 }
@@ -170,7 +170,7 @@ void rf__linear_attention_back(rf_graph *g, rf_node *n)
     const rf_mark mark = rf__scratch(g);
     get_scratch(g, &a, rfk__linear_back_scratch);
     if (g->error.code) return;
-    rf__parallel(g->ctx, s->spec.B * s->spec.heads, attend_back, &a);
+    rf__each(g, s->spec.B * s->spec.heads, attend_back, &a);
     rf__scratch_end(g, mark);
     rf__adjoint(g, n->in[0], a.d_qkv);
 }

@@ -18,6 +18,11 @@ static void multiply(rf_graph *g, float *y, const float *a, const float *b, int6
     rf__spans(g, n, RF_SPAN, multiply_span, &(struct flat){g->k, y, a, b});
 }
 
+void rf__mul_run(rf_graph *g, rf_node *n)
+{
+    multiply(g, n->out->f32, n->in[0]->f32, n->in[1]->f32, rf__size(n->out));
+}
+
 void rf__mul_back(rf_graph *g, rf_node *n)
 {
     const int64_t size = rf__size(n->out);
@@ -38,11 +43,9 @@ rf_tensor *rf__mul(rf_graph *g, rf_tensor *a, rf_tensor *b)
         RF_NEED(g, a->dim[i] == b->dim[i], RF_ESHAPE, "mul: dimension %d: expected that of a, %lld, got %lld in b", i,
                 (long long)a->dim[i], (long long)b->dim[i]);
 
-    rf_tensor *y = rf__like(g, a);
-    if (g->error.code) return y;
-    multiply(g, y->f32, a->f32, b->f32, rf__size(y));
-    if (!rf__tracked(g, RF_IN(a, b))) return y;
-    rf__needed(a);
-    rf__needed(b);
-    return rf__record(g, RF_OP(mul), y, RF_IN(a, b), NULL, 0);
+    if (rf__tracked(g, RF_IN(a, b))) {
+        rf__needed(a);
+        rf__needed(b);
+    }
+    return rf__call(g, RF_OP(mul), rf__like(g, a), RF_IN(a, b), NULL, 0);
 }

@@ -18,7 +18,7 @@ struct saved {
     const float *sum;           /* s: a tensor of its own, or x if nothing was added to it */
     const float *scale;         /* gamma, or 1 + gamma */
     float *own, *stat;
-    float p;
+    float p, eps;
     rf_key key;
     uint64_t stream;
 };
@@ -28,12 +28,12 @@ const float *rf__norm_scale(rf_graph *g, const rf_tensor *gamma, rf_norm_kind ki
     if (!gamma) return NULL;
     if (kind != RF_NORM_RMS_ONE) return gamma->f32;
     const int64_t C = rf__size(gamma);
-    float *scale = rf__push(g, (size_t)C, sizeof *scale);
-    for (int64_t i = 0; scale && i < C; i++) scale[i] = 1 + gamma->f32[i];
+    float *scale = rf__values(g, (size_t)C, sizeof *scale);
+    for (int64_t i = 0; rf__computes(g) && i < C; i++) scale[i] = 1 + gamma->f32[i];
     return scale;
 }
 
-struct forward { const struct saved *s; float *y; const float *x, *residual, *gamma, *beta; float eps; };
+struct forward { const struct saved *s; float *y; const float *x, *residual, *beta; };
 
 static void norm_rows(void *arg, int64_t first, int64_t last, int64_t block, int worker)
 {
@@ -49,7 +49,7 @@ static void norm_rows(void *arg, int64_t first, int64_t last, int64_t block, int
     }
     (s->kind == RF_NORM_LAYER ? s->k->layer_norm : s->k->rms_norm)(
         y, s->own ? s->own + at : NULL, s->stat ? s->stat + 2 * first : NULL, x, f->residual ? f->residual + at : NULL,
-        f->gamma, f->beta, f->eps, rows, s->C);
+        s->scale, f->beta, s->eps, rows, s->C);
 }
 
 struct backward { const struct saved *s; float *ds, *dx, *part; const float *dy, *gamma; };
@@ -71,6 +71,21 @@ static void back_rows(void *arg, int64_t first, int64_t last, int64_t block, int
 /* At most 64 spans, which limits the memory of their partial sums. */
 static int64_t back_span(int64_t N) { return rf__max64(16, (N / 64 + 15) / 16 * 16); }
 
+/* A spent x is s or only read; a residual that was added is not needed any more. */
+void rf__norm_run(rf_graph *g, rf_node *n)
+{
+    const struct saved *s = n->saved;
+    rf_tensor *x = n->in[0], *residual = n->in[1], *beta = n->in[3];
+    rf__spans(g, s->N, rf__span_rows(s->C), norm_rows,
+              &(struct forward){s, n->out->f32, x->f32, residual ? residual->f32 : NULL, beta ? beta->f32 : NULL});
+    if (!s->stat || !s->own) return;
+    if (s->own == x->f32) x->f32 = NULL;
+    if (residual && rf__spent(residual)) {
+        rf__free_last(g, residual->f32, s->N * s->C);
+        residual->f32 = NULL;
+    }
+}
+
 void rf__norm_back(rf_graph *g, rf_node *n)
 {
     const struct saved *s = n->saved;
@@ -81,10 +96,10 @@ void rf__norm_back(rf_graph *g, rf_node *n)
     float *ds = rf__floats(g, N * C), *dx = s->p > 0 && x->tracked ? rf__floats(g, N * C) : NULL;
 
     const rf_mark mark = rf__scratch(g);
-    float *part = dgamma || dbeta ? rf__push(g, (size_t)(spans * 2 * C), sizeof *part) : NULL;
+    float *part = dgamma || dbeta ? rf__values(g, (size_t)(spans * 2 * C), sizeof *part) : NULL;
     if (g->error.code) return;
     rf__spans(g, N, each, back_rows, &(struct backward){s, ds, dx, part, n->out->grad, s->scale});
-    for (int64_t i = 0; i < spans; i++) {
+    for (int64_t i = 0; i < spans && rf__computes(g); i++) {
         if (dgamma) g->k->add(dgamma, dgamma, part + i * 2 * C, C);
         if (dbeta) g->k->add(dbeta, dbeta, part + i * 2 * C + C, C);
     }
@@ -122,7 +137,7 @@ static rf_tensor *normalize(rf_graph *g, rf_tensor *x, rf_tensor *residual, doub
             "norm: kind: expected a known one, got %d", (int)kind);
 
     const bool track = rf__tracked(g, RF_IN(x, residual, gamma, beta));
-    struct saved s = {.k = g->k, .kind = kind, .N = N, .C = C, .sum = x->f32};
+    struct saved s = {.k = g->k, .kind = kind, .N = N, .C = C, .sum = x->f32, .eps = (float)eps};
     rf_tensor *y = rf__like(g, x);
     if (g->train && p > 0) {
         s.p = (float)p;
@@ -130,21 +145,12 @@ static rf_tensor *normalize(rf_graph *g, rf_tensor *x, rf_tensor *residual, doub
         s.stream = rf__drop_stream(g);
     }
     s.scale = rf__norm_scale(g, gamma, kind);
-    if (track) s.stat = rf__push(g, (size_t)N, 2 * sizeof *s.stat);
-    const bool sums = track && (residual || s.p > 0), taken = sums && rf__spent(x);
+    if (track) s.stat = rf__values(g, (size_t)N, 2 * sizeof *s.stat);
+    const bool sums = track && (residual || s.p > 0);
     if (joined) s.own = (*joined = rf__like(g, x))->f32;
-    if (sums) s.sum = s.own = taken ? x->f32 : rf__floats(g, N * C);
+    if (sums) s.sum = s.own = rf__spent(x) ? x->f32 : rf__floats(g, N * C);
     else if (track) rf__needed(x);
-    if (g->error.code) return &g->nil.t;
-    rf__spans(g, N, rf__span_rows(C), norm_rows,
-              &(struct forward){&s, y->f32, x->f32, residual ? residual->f32 : NULL, s.scale,
-                                beta ? beta->f32 : NULL, (float)eps});
-    if (taken) x->f32 = NULL;
-    if (sums && residual && rf__spent(residual)) {
-        rf__free_last(g, residual->f32, N * C);
-        residual->f32 = NULL;
-    }
-    return track ? rf__record(g, RF_OP(norm), y, RF_IN(x, residual, gamma, beta), &s, sizeof s) : y;
+    return rf__call(g, RF_OP(norm), y, RF_IN(x, residual, gamma, beta), &s, sizeof s);
 }
 
 rf_tensor *rf__norm(rf_graph *g, rf_tensor *x, rf_tensor *residual, double p, rf_tensor *gamma, rf_tensor *beta,

@@ -97,7 +97,7 @@ void rf__pool_back(rf_graph *g, rf_node *n)
 {
     float *dx = rf__floats(g, rf__size(n->in[0]));
     if (!dx) return;
-    rf__parallel(g->ctx, n->out->dim[0], pool_back, &(struct pass){g->k, n->saved, dx, n->out->grad, n->out->dim[1]});
+    rf__each(g, n->out->dim[0], pool_back, &(struct pass){g->k, n->saved, dx, n->out->grad, n->out->dim[1]});
     rf__adjoint(g, n->in[0], dx);
 }
 
@@ -115,7 +115,7 @@ rf_tensor *rf__pool(rf_graph *g, rf_tensor *x, const int32_t start[], int64_t B,
     if (track) s.start = rf__copy(g, start, (size_t)B + 1, sizeof *start);
     if (track && how == RF_POOL_MAX) s.which = rf__push(g, (size_t)(B * C), sizeof *s.which);
     if (g->error.code) return &g->nil.t;
-    rf__parallel(g->ctx, B, pool, &(struct pass){g->k, &s, y->f32, x->f32, C});
+    rf__each(g, B, pool, &(struct pass){g->k, &s, y->f32, x->f32, C});
     return track ? rf__record(g, RF_OP(pool), y, RF_IN(x), &s, sizeof s) : y;
 }
 

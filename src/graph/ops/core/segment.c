@@ -60,7 +60,7 @@ void rf__segment_back(rf_graph *g, rf_node *n)
     float *d[3] = {NULL};
     for (int i = 0; i < 3; i++)
         if (in[i]->tracked && !(d[i] = rf__adjoint_sum(g, in[i]))) return;
-    rf__parallel(g->ctx, s->H, head_back,
+    rf__each(g, s->H, head_back,
                  &(struct pass){g->k, s, in[0]->dim[0], in[0]->dim[1], in[0]->f32, in[1]->f32, in[2]->f32, n->out->grad,
                                 NULL, d[0], d[1], d[2]});
 }

@@ -40,6 +40,18 @@ static void back(void *arg, int64_t first, int64_t last, int64_t block, int work
     }
 }
 
+void rf__unit_run(rf_graph *g, rf_node *n)
+{
+    const struct saved *s = n->saved;
+    const rf_tensor *x = n->in[0];
+    const int64_t N = x->dim[0], C = x->dim[1], W = n->out->dim[1];
+    rf__spans(g, N, rf__span_rows(C), forward, &(struct pass){s, x, n->out->f32, NULL, C, W});
+    for (int64_t i = 0; i < N && rf__computes(g); i++)
+        if (!(s->length[i] > 0 && isfinite(s->length[i])))
+            rf__stop(g, RF_ENUMERIC, "unit: row %lld: expected a finite length above 0, got %g", (long long)i,
+                     s->length[i]);
+}
+
 void rf__unit_back(rf_graph *g, rf_node *n)
 {
     const rf_tensor *x = n->in[0];
@@ -56,15 +68,8 @@ rf_tensor *rf__unit(rf_graph *g, rf_tensor *x, int64_t width)
     const int64_t N = x->dim[0], C = x->dim[1], W = width ? width : C;
     RF_NEED(g, W > 0 && W <= C, RF_ESHAPE, "unit: expected the first 1 to %lld columns, got %lld", (long long)C,
             (long long)W);
-    const bool track = rf__tracked(g, RF_IN(x));
     rf_tensor *y = rf__new(g, 2, (int64_t[]){N, W});
-    const struct saved s = {rf__push(g, (size_t)N, sizeof *s.length)};
-    if (g->error.code) return &g->nil.t;
-    rf__spans(g, N, rf__span_rows(C), forward, &(struct pass){&s, x, y->f32, NULL, C, W});
-    for (int64_t n = 0; n < N; n++)
-        RF_NEED(g, s.length[n] > 0 && isfinite(s.length[n]), RF_ENUMERIC,
-                "unit: row %lld: expected a finite length above 0, got %g", (long long)n, s.length[n]);
-    if (!track) return y;
-    rf__needed(x);
-    return rf__record(g, RF_OP(unit), y, RF_IN(x), &s, sizeof s);
+    struct saved s = {rf__values(g, (size_t)N, sizeof *s.length)};
+    if (rf__tracked(g, RF_IN(x))) rf__needed(x);
+    return rf__call(g, RF_OP(unit), y, RF_IN(x), &s, sizeof s);
 }

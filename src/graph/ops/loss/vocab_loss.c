@@ -101,7 +101,7 @@ static double chunks(rf_graph *g, const rf_tensor *x, rf_tensor *table, rf_tenso
                                     .bias = bias ? bias->f32 : NULL, .type = g->products});
         if (g->error.code) break;
         a.label = label + first;
-        rf__parallel(g->ctx, rows, cross_entropy, &a);
+        rf__each(g, rows, cross_entropy, &a);
         for (int64_t i = 0; i < rows; i++) {
             sum += a.loss[i];
             *hits += a.hit[i];

@@ -36,7 +36,7 @@ void rf__dots_back(rf_graph *g, rf_node *n)
     const struct saved *s = n->saved;
     rf_tensor *const x = n->in[0], *const w = n->in[1];
     struct pass a = {g->k, s, x->dim[0], NULL, x->f32, w->f32, n->out->grad};
-    if (w->tracked && (a.y = rf__adjoint_sum(g, w))) rf__parallel(g->ctx, s->H, head_back, &a);
+    if (w->tracked && (a.y = rf__adjoint_sum(g, w))) rf__each(g, s->H, head_back, &a);
     if (!x->tracked || !(a.y = rf__floats(g, rf__size(x)))) return;
     rf__spans(g, a.N, rf__span_rows(s->H * s->D), rows_back, &a);
     rf__adjoint(g, x, a.y);

@@ -53,7 +53,7 @@ void rf__kernel_bias_back(rf_graph *g, rf_node *n)
     const int64_t H = n->out->dim[1], R = n->out->dim[0] / 2;
     float *da = rf__floats(g, H), *db = rf__floats(g, H);
     if (!da || !db) return;
-    rf__parallel(g->ctx, H, head_back,
+    rf__each(g, H, head_back,
                  &(struct pass){s->power, R, H, n->in[0]->f32, n->in[1]->f32, n->out->grad, NULL, da, db});
     rf__adjoint(g, n->in[0], da);
     rf__adjoint(g, n->in[1], db);

@@ -45,7 +45,7 @@ void rf__recur_back(rf_graph *g, rf_node *n)
     const int64_t N = z->dim[0], W = z->dim[1];
     float *dz = rf__floats(g, N * W), *before = rf__floats(g, N * W), beta;
     if (!dz || !before) return;
-    rf__parallel(g->ctx, s->B, run_back,
+    rf__each(g, s->B, run_back,
                  &(struct pass){.k = g->k, .start = s->start, .W = W, .u = u->f32, .dy = n->out->grad, .y = n->out->f32,
                                 .dz = dz, .before = before});
     if (u->tracked) {
@@ -77,7 +77,7 @@ rf_tensor *rf__recur(rf_graph *g, rf_tensor *z, rf_tensor *u, const int32_t star
     RF_STARTS(g, "recur", start, B, z->dim[0], 0);
     rf_tensor *y = rf__like(g, z);
     if (g->error.code) return y;
-    rf__parallel(g->ctx, B, run,
+    rf__each(g, B, run,
                  &(struct pass){.k = g->k, .start = start, .W = z->dim[1], .u = u->f32, .z = z->f32, .y = y->f32});
     if (!rf__tracked(g, RF_IN(z, u))) return y;
     const struct saved s = {rf__copy(g, start, (size_t)B + 1, sizeof *start), B};

@@ -305,7 +305,7 @@ void rf__near_far_back(rf_graph *g, rf_node *n)
     get_scratch(g, &a);
     if (s->tiles) get_workspace(g, &a, rfk_attention_back_scratch, 2 * a.row * s->D);
     if (g->error.code) return;
-    rf__parallel(g->ctx, s->B * s->heads, s->tiles ? attend_tiles_back : attend_back, &a);
+    rf__each(g, s->B * s->heads, s->tiles ? attend_tiles_back : attend_back, &a);
     rf__scratch_end(g, mark);
     for (int i = 0; i < PARTS; i++)
         if (a.dx[i]) rf__adjoint(g, n->in[i], a.dx[i]);
@@ -333,7 +333,7 @@ static void forward(rf_graph *g, struct pass *a)
             (*block)[0] = (int32_t)b;
             (*block++)[1] = (int32_t)from;
         }
-    rf__parallel(g->ctx, blocks * s->heads, s->tiles ? attend_tiles : attend, a);
+    rf__each(g, blocks * s->heads, s->tiles ? attend_tiles : attend, a);
     rf__scratch_end(g, mark);
 }
 
