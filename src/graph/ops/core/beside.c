@@ -29,6 +29,14 @@ static void back(void *arg, int64_t first, int64_t last, int64_t block, int work
     }
 }
 
+void rf__beside_run(rf_graph *g, rf_node *n)
+{
+    rf_tensor *const *in = n->in;
+    const int64_t H = in[1]->dim[1], D = in[0]->dim[1] / H;
+    rf__spans(g, in[0]->dim[0], rf__span_rows(H * D), forward,
+              &(struct pass){H, D, n->out->f32, in[0]->f32, in[1]->f32, in[2]->f32});
+}
+
 void rf__beside_back(rf_graph *g, rf_node *n)
 {
     rf_tensor *const *in = n->in;
@@ -50,10 +58,6 @@ rf_tensor *rf__beside(rf_graph *g, rf_tensor *x, rf_tensor *a, rf_tensor *b)
             "beside: expected x [N,H*D], a [N,H] and b [N,H], got [%lld,%lld], [%lld,%lld] and [%lld,%lld]",
             (long long)N, (long long)x->dim[1], (long long)a->dim[0], (long long)H, (long long)b->dim[0],
             (long long)b->dim[1]);
-    const int64_t D = x->dim[1] / H;
-    rf_tensor *y = rf__new(g, 2, (int64_t[]){N, H * (D + 2)});
-    if (g->error.code) return y;
-    rf__spans(g, N, rf__span_rows(H * D), forward, &(struct pass){H, D, y->f32, x->f32, a->f32, b->f32});
-    if (!rf__tracked(g, RF_IN(x, a, b))) return y;
-    return rf__record(g, RF_OP(beside), y, RF_IN(x, a, b), NULL, 0);
+    rf_tensor *y = rf__new(g, 2, (int64_t[]){N, x->dim[1] + 2 * H});
+    return rf__call(g, RF_OP(beside), y, RF_IN(x, a, b), NULL, 0);
 }

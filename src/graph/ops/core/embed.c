@@ -17,6 +17,17 @@ static void widen_span(void *arg, int64_t first, int64_t last, int64_t block, in
         r->k->from_bf16(r->y + i * r->width, r->x + r->row[i] * r->width, r->width);
 }
 
+void rf__embed_run(rf_graph *g, rf_node *n)
+{
+    const struct saved *s = n->saved;
+    const rf_tensor *table = n->in[0];
+    const int64_t N = n->out->dim[0], width = n->out->dim[1];
+    if (table->f32) rf__gather(g, n->out->f32, table->f32, s->id, N, width);
+    else
+        rf__spans(g, N, rf__span_rows(width), widen_span,
+                  &(struct halves){g->k, n->out->f32, table->bf16, s->id, width});
+}
+
 void rf__embed_back(rf_graph *g, rf_node *n)
 {
     const struct saved *s = n->saved;
@@ -35,12 +46,6 @@ rf_tensor *rf__embed(rf_graph *g, rf_tensor *table, const int32_t id[], int64_t 
                 (long long)table->dim[0], (int)id[n]);
 
     rf_tensor *y = rf__new(g, 2, (int64_t[]){N, table->dim[1]});
-    if (g->error.code) return y;
-    if (table->f32) rf__gather(g, y->f32, table->f32, id, N, table->dim[1]);
-    else
-        rf__spans(g, N, rf__span_rows(table->dim[1]), widen_span,
-                  &(struct halves){g->k, y->f32, table->bf16, id, table->dim[1]});
-    if (!rf__tracked(g, RF_IN(table))) return y;
-    const struct saved s = {rf__copy(g, id, (size_t)N, sizeof *id)};
-    return rf__record(g, RF_OP(embed), y, RF_IN(table), &s, sizeof s);
+    struct saved s = {rf__kept(g, rf__tracked(g, RF_IN(table)), id, (size_t)N, sizeof *id)};
+    return rf__call(g, RF_OP(embed), y, RF_IN(table), &s, sizeof s);
 }

@@ -20,9 +20,11 @@ struct rows {
     float *dx;
 };
 
-static struct rows rows_of(const rf_graph *g, const struct saved *s, const float *x, int64_t M)
+static struct rows rows_of(const rf_graph *g, const rf_node *n)
 {
-    struct rows r = {.g = g, .M = M, .gate = s->order == RF_GATE_SECOND ? M : 0, .x = x};
+    const struct saved *s = n->saved;
+    const int64_t M = n->out->dim[1];
+    struct rows r = {.g = g, .M = M, .gate = s->order == RF_GATE_SECOND ? M : 0, .x = n->in[0]->f32};
     r.up = M - r.gate;
     rf__act_find(g, s->act, &r.act);
     return r;
@@ -60,14 +62,20 @@ static void back_span(void *arg, int64_t first, int64_t last, int64_t block, int
     }
 }
 
+void rf__gate_run(rf_graph *g, rf_node *n)
+{
+    struct rows r = rows_of(g, n);
+    r.y = n->out->f32;
+    rf__spans(g, n->out->dim[0], rf__span_rows(2 * r.M), forward_span, &r);
+}
+
 void rf__gate_back(rf_graph *g, rf_node *n)
 {
-    const int64_t N = n->out->dim[0], M = n->out->dim[1];
-    struct rows r = rows_of(g, n->saved, n->in[0]->f32, M);
+    struct rows r = rows_of(g, n);
     r.dy = n->out->grad;
-    r.dx = rf__floats(g, N * 2 * M);
+    r.dx = rf__floats(g, rf__size(n->in[0]));
     if (!r.dx) return;
-    rf__spans(g, N, rf__span_rows(2 * M), back_span, &r);
+    rf__spans(g, n->out->dim[0], rf__span_rows(2 * r.M), back_span, &r);
     rf__adjoint(g, n->in[0], r.dx);
 }
 
@@ -80,15 +88,22 @@ rf_tensor *rf__gate(rf_graph *g, rf_tensor *x, rf_act act, rf_gate_order order)
     RF_NEED(g, rf__act_find(g, act, &known), RF_EARG, "gate: activation: expected a known one, got %d", (int)act);
     RF_NEED(g, order == RF_GATE_FIRST || order == RF_GATE_SECOND, RF_EARG, "gate: no order %d", (int)order);
     rf_tensor *y = rf__new(g, 2, (int64_t[]){x->dim[0], x->dim[1] / 2});
-    if (g->error.code) return &g->nil.t;
-    const struct saved s = {act, order};
-    struct rows r = rows_of(g, &s, x->f32, y->dim[1]);
-    r.y = y->f32;
-    rf__spans(g, y->dim[0], rf__span_rows(x->dim[1]), forward_span, &r);
-    if (!rf__tracked(g, RF_IN(x))) return y;
-    rf__needed(x);
-    return rf__record(g, RF_OP(gate), y, RF_IN(x), &s, sizeof s);
+    if (rf__tracked(g, RF_IN(x))) rf__needed(x);
+    return rf__call(g, RF_OP(gate), y, RF_IN(x), &(struct saved){act, order}, sizeof(struct saved));
 }
+
+/* ---- of a product that is not stored; forward only ---- */
+
+static void product_run(rf_graph *g, rf_node *n)
+{
+    const rf_act *act = n->saved;
+    const rf_tensor *x = n->in[0], *w = n->in[1], *b = n->in[2];
+    if (rf__computes(g))
+        rf_packed_product(g->ctx, w->packed, x->dim[0], x->f32, x->dim[1], b ? b->f32 : NULL, *act, n->out->f32,
+                          n->out->dim[1], &g->error);
+}
+
+static const rf_op gated_linear = {"gated_linear", "y = act(a) b, [a | b] = x w^T + b", product_run, NULL};
 
 rf_tensor *rf__gated_linear(rf_graph *g, rf_tensor *x, rf_tensor *w, rf_tensor *b, rf_act act, rf_gate_order order)
 {
@@ -102,8 +117,5 @@ rf_tensor *rf__gated_linear(rf_graph *g, rf_tensor *x, rf_tensor *w, rf_tensor *
     RF_NEED(g, rf__act_find(g, act, &known), RF_EARG, "gated_linear: activation: expected a known one, got %d",
             (int)act);
     rf_tensor *y = rf__new(g, 2, (int64_t[]){x->dim[0], w->dim[0] / 2});
-    if (g->error.code) return &g->nil.t;
-    rf_packed_product(g->ctx, w->packed, x->dim[0], x->f32, x->dim[1], b ? b->f32 : NULL, act, y->f32, y->dim[1],
-                      &g->error);
-    return g->error.code ? &g->nil.t : y;
+    return rf__call(g, &gated_linear, y, RF_IN(x, w, b), &act, sizeof act);
 }

@@ -17,12 +17,13 @@ struct saved {
     rf_norm_kind kind;
     int64_t N, heads[2], D, width;
     const float *scale[2];
+    float eps;
     float *stat;                        /* [N,H+G] pairs */
 };
 
 static int64_t normed(const struct saved *s) { return (s->heads[QUERY] + s->heads[KEY]) * s->D; }
 
-struct forward { const struct saved *s; float *y; const float *x, *beta[2]; float eps; };
+struct forward { const struct saved *s; float *y; const float *x, *beta[2]; };
 
 static void norm_rows(void *arg, int64_t first, int64_t last, int64_t block, int worker)
 {
@@ -35,7 +36,7 @@ static void norm_rows(void *arg, int64_t first, int64_t last, int64_t block, int
         for (int p = QUERY; p <= KEY; p++) {
             const int64_t at = p == KEY ? s->heads[QUERY] : 0;
             (s->kind == RF_NORM_LAYER ? s->k->layer_norm : s->k->rms_norm)(
-                y + at * s->D, NULL, stat ? stat + 2 * at : NULL, x + at * s->D, NULL, s->scale[p], f->beta[p], f->eps,
+                y + at * s->D, NULL, stat ? stat + 2 * at : NULL, x + at * s->D, NULL, s->scale[p], f->beta[p], s->eps,
                 s->heads[p], s->D);
         }
         memcpy(y + normed(s), x + normed(s), (size_t)(s->width - normed(s)) * sizeof *y);
@@ -66,6 +67,15 @@ static void back_rows(void *arg, int64_t first, int64_t last, int64_t block, int
     }
 }
 
+void rf__head_norm_run(rf_graph *g, rf_node *n)
+{
+    const struct saved *s = n->saved;
+    const rf_tensor *query_bias = n->in[2], *key_bias = n->in[4];
+    rf__spans(g, s->N, rf__span_rows(s->width), norm_rows,
+              &(struct forward){s, n->out->f32, n->in[0]->f32,
+                                {query_bias ? query_bias->f32 : NULL, key_bias ? key_bias->f32 : NULL}});
+}
+
 void rf__head_norm_back(rf_graph *g, rf_node *n)
 {
     const struct saved *s = n->saved;
@@ -74,10 +84,10 @@ void rf__head_norm_back(rf_graph *g, rf_node *n)
     for (int i = 0; i < 4; i++)
         if (n->in[1 + i] && n->in[1 + i]->tracked) sum[i] = rf__adjoint_sum(g, n->in[1 + i]);
     const rf_mark mark = rf__scratch(g);
-    float *part = rf__push(g, (size_t)(spans * 4 * D), sizeof *part);
+    float *part = rf__values(g, (size_t)(spans * 4 * D), sizeof *part);
     if (g->error.code) return;
     rf__spans(g, N, each, back_rows, &(struct backward){s, dx, part, n->out->grad, n->in[0]->f32});
-    for (int64_t i = 0; i < spans; i++)
+    for (int64_t i = 0; i < spans && rf__computes(g); i++)
         for (int p = 0; p < 4; p++)
             if (sum[p]) s->k->add(sum[p], sum[p], part + (4 * i + p) * D, D);
     rf__scratch_end(g, mark);
@@ -101,16 +111,14 @@ rf_tensor *rf__head_norm(rf_graph *g, rf_tensor *x, rf_tensor *query, rf_tensor 
     RF_NEED(g, kind == RF_NORM_LAYER || kind == RF_NORM_RMS || kind == RF_NORM_RMS_ONE, RF_EARG,
             "head_norm: kind: expected a known one, got %d", (int)kind);
     const bool track = rf__tracked(g, RF_IN(x, query, query_bias, key, key_bias));
-    struct saved s = {.k = g->k, .kind = kind, .N = x->dim[0], .heads = {heads, G}, .D = D, .width = x->dim[1]};
+    struct saved s = {.k = g->k, .kind = kind, .N = x->dim[0], .heads = {heads, G}, .D = D, .width = x->dim[1],
+                      .eps = (float)eps};
     s.scale[QUERY] = rf__norm_scale(g, query, kind);
     s.scale[KEY] = rf__norm_scale(g, key, kind);
     rf_tensor *y = rf__like(g, x);
-    if (track) s.stat = rf__push(g, (size_t)(s.N * (heads + G)), 2 * sizeof *s.stat);
-    if (g->error.code) return &g->nil.t;
-    if (track) rf__needed(x);
-    rf__spans(g, s.N, rf__span_rows(s.width), norm_rows,
-              &(struct forward){&s, y->f32, x->f32,
-                                {query_bias ? query_bias->f32 : NULL, key_bias ? key_bias->f32 : NULL}, (float)eps});
-    if (!track) return y;
-    return rf__record(g, RF_OP(head_norm), y, RF_IN(x, query, query_bias, key, key_bias), &s, sizeof s);
+    if (track) {
+        s.stat = rf__values(g, (size_t)(s.N * (heads + G)), 2 * sizeof *s.stat);
+        rf__needed(x);
+    }
+    return rf__call(g, RF_OP(head_norm), y, RF_IN(x, query, query_bias, key, key_bias), &s, sizeof s);
 }

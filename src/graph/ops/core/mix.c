@@ -32,6 +32,13 @@ static void sums(void *arg, int64_t first, int64_t last, int64_t block, int work
     }
 }
 
+void rf__mix_run(rf_graph *g, rf_node *n)
+{
+    const int64_t width = n->out->dim[1];
+    rf__spans(g, n->out->dim[0], rf__span_rows(width), sums,
+              &(struct pass){g->k, n->saved, n->out->f32, n->in[0], width});
+}
+
 struct adjoint { const rfk_table *k; float *y; const float *x; float c; };
 
 static void scaled(void *arg, int64_t first, int64_t last, int64_t block, int worker)
@@ -63,16 +70,13 @@ rf_tensor *rf__mix(rf_graph *g, rf_tensor *table, int terms, const float c[], co
     struct saved s = {.terms = terms};
     for (int k = 0; k < terms; k++) {
         s.c[k] = c[k];
-        s.id[k] = id[k];
         for (int64_t n = 0; n < N; n++)
             RF_NEED(g, id[k][n] >= 0 && id[k][n] < table->dim[0], RF_ERANGE,
                     "mix: token %lld: expected an id below the table's %lld rows, got %d", (long long)n,
                     (long long)table->dim[0], (int)id[k][n]);
     }
     rf_tensor *y = rf__new(g, 2, (int64_t[]){N, table->dim[1]});
-    if (g->error.code) return y;
-    rf__spans(g, N, rf__span_rows(table->dim[1]), sums, &(struct pass){g->k, &s, y->f32, table, table->dim[1]});
-    if (!rf__tracked(g, RF_IN(table))) return y;
-    for (int k = 0; k < terms; k++) s.id[k] = rf__copy(g, id[k], (size_t)N, sizeof *id[k]);
-    return rf__record(g, RF_OP(mix), y, RF_IN(table), &s, sizeof s);
+    for (int k = 0; k < terms; k++)
+        s.id[k] = rf__kept(g, rf__tracked(g, RF_IN(table)), id[k], (size_t)N, sizeof *id[k]);
+    return rf__call(g, RF_OP(mix), y, RF_IN(table), &s, sizeof s);
 }

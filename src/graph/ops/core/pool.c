@@ -93,11 +93,18 @@ static void pool_back(void *arg, int64_t b, int worker)
     }
 }
 
+static void each_sequence(rf_graph *g, const rf_node *n, rf_body *body, float *y, const float *x)
+{
+    rf__each(g, n->out->dim[0], body, &(struct pass){g->k, n->saved, y, x, n->out->dim[1]});
+}
+
+void rf__pool_run(rf_graph *g, rf_node *n) { each_sequence(g, n, pool, n->out->f32, n->in[0]->f32); }
+
 void rf__pool_back(rf_graph *g, rf_node *n)
 {
     float *dx = rf__floats(g, rf__size(n->in[0]));
     if (!dx) return;
-    rf__each(g, n->out->dim[0], pool_back, &(struct pass){g->k, n->saved, dx, n->out->grad, n->out->dim[1]});
+    each_sequence(g, n, pool_back, dx, n->out->grad);
     rf__adjoint(g, n->in[0], dx);
 }
 
@@ -111,12 +118,9 @@ rf_tensor *rf__pool(rf_graph *g, rf_tensor *x, const int32_t start[], int64_t B,
     const bool track = rf__tracked(g, RF_IN(x));
     const int64_t C = x->dim[1];
     rf_tensor *y = rf__new(g, 2, (int64_t[]){B, C});
-    struct saved s = {start, how, NULL};
-    if (track) s.start = rf__copy(g, start, (size_t)B + 1, sizeof *start);
-    if (track && how == RF_POOL_MAX) s.which = rf__push(g, (size_t)(B * C), sizeof *s.which);
-    if (g->error.code) return &g->nil.t;
-    rf__each(g, B, pool, &(struct pass){g->k, &s, y->f32, x->f32, C});
-    return track ? rf__record(g, RF_OP(pool), y, RF_IN(x), &s, sizeof s) : y;
+    struct saved s = {rf__kept(g, track, start, (size_t)B + 1, sizeof *start), how, NULL};
+    if (track && how == RF_POOL_MAX) s.which = rf__values(g, (size_t)(B * C), sizeof *s.which);
+    return rf__call(g, RF_OP(pool), y, RF_IN(x), &s, sizeof s);
 }
 
 /* ---- several ----------------------------------------------------------------------------------------------------- */

@@ -6,6 +6,12 @@
 
 struct saved { const int32_t *row; };
 
+void rf__rows_run(rf_graph *g, rf_node *n)
+{
+    const struct saved *s = n->saved;
+    rf__gather(g, n->out->f32, n->in[0]->f32, s->row, n->out->dim[0], n->out->dim[1]);
+}
+
 void rf__rows_back(rf_graph *g, rf_node *n)
 {
     const struct saved *s = n->saved;
@@ -24,9 +30,6 @@ rf_tensor *rf__rows(rf_graph *g, rf_tensor *x, const int32_t row[], int64_t n)
                 (long long)i, (long long)x->dim[0], (int)row[i]);
 
     rf_tensor *y = rf__new(g, 2, (int64_t[]){n, x->dim[1]});
-    if (g->error.code) return y;
-    rf__gather(g, y->f32, x->f32, row, n, x->dim[1]);
-    if (!rf__tracked(g, RF_IN(x))) return y;
-    const struct saved s = {rf__copy(g, row, (size_t)n, sizeof *row)};
-    return rf__record(g, RF_OP(rows), y, RF_IN(x), &s, sizeof s);
+    struct saved s = {rf__kept(g, rf__tracked(g, RF_IN(x)), row, (size_t)n, sizeof *row)};
+    return rf__call(g, RF_OP(rows), y, RF_IN(x), &s, sizeof s);
 }

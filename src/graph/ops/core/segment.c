@@ -53,6 +53,15 @@ static void head_back(void *arg, int64_t h, int worker)
     }
 }
 
+void rf__segment_run(rf_graph *g, rf_node *n)
+{
+    const struct saved *s = n->saved;
+    rf_tensor *const *in = n->in;
+    rf__spans(g, in[0]->dim[0], rf__span_rows(s->H * s->D), forward,
+              &(struct pass){.k = g->k, .s = s, .W = in[0]->dim[1], .x = in[0]->f32, .b = in[1]->f32, .e = in[2]->f32,
+                             .y = n->out->f32});
+}
+
 void rf__segment_back(rf_graph *g, rf_node *n)
 {
     const struct saved *s = n->saved;
@@ -77,15 +86,13 @@ rf_tensor *rf__segment(rf_graph *g, rf_tensor *x, rf_tensor *b, rf_tensor *e, in
             "segment: expected rows and tables for the heads, got rows of %lld, %lld heads, tables of %lld and "
             "[%lld,%lld]", (long long)x->dim[1], (long long)heads, (long long)rf__size(b), (long long)e->dim[0],
             (long long)C);
-    struct saved s = {heads, C / heads, types, type};
+    const bool track = rf__tracked(g, RF_IN(x, b, e));
     rf_tensor *y = rf__new(g, 2, (int64_t[]){x->dim[0], heads * types});
-    if (g->error.code) return y;
-    rf__spans(g, x->dim[0], rf__span_rows(C), forward,
-              &(struct pass){g->k, &s, x->dim[0], x->dim[1], x->f32, b->f32, e->f32, NULL, y->f32, NULL, NULL, NULL});
-    if (!rf__tracked(g, RF_IN(x, b, e))) return y;
-    s.type = rf__copy(g, type, (size_t)x->dim[0], sizeof *type);
-    rf__needed(x);
-    rf__needed(b);
-    rf__needed(e);
-    return rf__record(g, RF_OP(segment), y, RF_IN(x, b, e), &s, sizeof s);
+    struct saved s = {heads, C / heads, types, rf__kept(g, track, type, (size_t)x->dim[0], sizeof *type)};
+    if (track) {
+        rf__needed(x);
+        rf__needed(b);
+        rf__needed(e);
+    }
+    return rf__call(g, RF_OP(segment), y, RF_IN(x, b, e), &s, sizeof s);
 }
