@@ -27,11 +27,12 @@ enum { QKV, QUERY, KEY, VALUE, BIAS, MORE_QUERY, MORE_KEY, KEY_VALUE, INPUTS };
 struct saved {
     const rfk_table *k;
     bool bf16;
-    rf_attention_spec spec;             /* start, row, key_start, key_row, prefixes: copied if recorded */
+    rf_attention_spec spec;             /* lists: copied if recorded */
     int64_t N, D, E;                    /* E: columns of more_query per head */
     int64_t group;                      /* heads of queries for one head of keys */
     int64_t width, key_width;           /* columns of a row of queries and of keys: H D + 2 G D for both, or apart */
     const rfk_relative *relative;       /* [H] or NULL */
+    float *bias;                        /* relative_bias, transposed */
     rf_key key;
     uint64_t stream;
     float *lse;                         /* [H,N] or NULL */
@@ -223,7 +224,7 @@ static float *shared_adjoints(rf_graph *g, const struct saved *s, int64_t rows)
 {
     if (s->group == 1) return NULL;
     const int64_t n = rows * 2 * s->spec.heads * s->D;
-    float *x = rf__push(g, (size_t)n, sizeof *x);
+    float *x = rf__values(g, (size_t)n, sizeof *x);
     if (x) rf__zero(g, x, n);
     return x;
 }
@@ -237,7 +238,7 @@ static void get_scratch(rf_graph *g, struct pass *a, size_t (*needs)(const rfk_a
         if (bytes > a->each) a->each = bytes;
     }
     a->each = (a->each + 63) & ~(size_t)63;
-    a->scratch = rf__push(g, (size_t)g->ctx->threads, a->each);
+    a->scratch = rf__values(g, (size_t)g->ctx->threads, a->each);
 }
 
 /* The units of all sequences in blocks of `queries`. */
@@ -279,13 +280,6 @@ static bool relates(const rf_attention_spec *p)
     return p->relative_query || p->relative_key || p->relative_value || p->relative_bias;
 }
 
-/* y[j][i] = x[i][j] */
-static void transpose_into(float *y, const float *x, int64_t rows, int64_t columns)
-{
-    for (int64_t i = 0; i < rows; i++)
-        for (int64_t j = 0; j < columns; j++) y[j * rows + i] = x[i * columns + j];
-}
-
 /* A head's part of a table: its own columns, or all columns if the table has the width of one head. */
 static const float *head_of(const rf_tensor *x, int64_t h, int64_t D)
 {
@@ -294,14 +288,13 @@ static const float *head_of(const rf_tensor *x, int64_t h, int64_t D)
 
 static int64_t stride_of(const rf_tensor *x) { return x ? x->dim[1] : 0; }
 
-static const rfk_relative *relatives(rf_graph *g, const rf_attention_spec *p, int64_t D)
+static void relate(rf_graph *g, struct saved *s)
 {
-    const int64_t H = p->heads, rows = 2 * p->clip + 1;
+    const rf_attention_spec *p = &s->spec;
+    const int64_t H = p->heads, D = s->D, rows = 2 * p->clip + 1;
     rfk_relative *is = rf__push(g, (size_t)H, sizeof *is);
-    float *bias = p->relative_bias ? rf__push(g, (size_t)(rows * H), sizeof *bias) : NULL;
-    if (g->error.code) return NULL;
-    if (bias) transpose_into(bias, p->relative_bias->f32, rows, H);
-    for (int64_t h = 0; h < H; h++)
+    if (p->relative_bias) s->bias = rf__values(g, (size_t)(rows * H), sizeof *s->bias);
+    for (int64_t h = 0; h < H && !g->error.code; h++)
         is[h] = (rfk_relative){p->clip,
                                head_of(p->relative_query, h, D),
                                head_of(p->relative_key, h, D),
@@ -309,8 +302,15 @@ static const rfk_relative *relatives(rf_graph *g, const rf_attention_spec *p, in
                                stride_of(p->relative_query),
                                stride_of(p->relative_key),
                                stride_of(p->relative_value),
-                               bias ? bias + h * rows : NULL};
-    return is;
+                               s->bias ? s->bias + h * rows : NULL};
+    s->relative = is;
+}
+
+/* y = x transposed: a column of a table for each head. */
+static void transpose(const rf_graph *g, float *y, const float *x, int64_t rows, int64_t columns)
+{
+    for (int64_t i = 0; i < rows && rf__computes(g); i++)
+        for (int64_t j = 0; j < columns; j++) y[j * rows + i] = x[i * columns + j];
 }
 
 /* Where heads add their adjoints of a table: to the columns of the head, or to separate copies that are summed at the
@@ -335,7 +335,7 @@ static void deliver(rf_graph *g, const struct saved *s, rf_tensor *x, struct gat
     float *sum = y.x;
     if (bias) {
         sum = rf__floats(g, n);
-        if (sum) transpose_into(sum, y.x, H, x->dim[0]);
+        transpose(g, sum, y.x, H, x->dim[0]);
     } else if (y.each == n && H > 1) {
         sum = rf__floats(g, n);
         if (sum) rf__copy_into(g, sum, y.x, n);
@@ -381,7 +381,7 @@ void rf__attention_back(rf_graph *g, rf_node *n)
         d[h] = (rfk_relative_grad){at_head(t[QUERY], h), at_head(t[KEY], h), at_head(t[VALUE], h), t[QUERY].stride,
                                    t[KEY].stride,        t[VALUE].stride,    at_head(t[BIAS], h)};
     a.d_relative = learns ? d : NULL;
-    clear_unseen(&a);
+    if (rf__computes(g)) clear_unseen(&a);
     if (learns) rf__each(g, H, attend_back_head, &a);
     else rf__each(g, a.units, attend_back, &a);
     if (a.d_shared) rf__spans(g, keys, rf__span_rows(2 * s->spec.heads * s->D), sum_shared, &a);
@@ -395,9 +395,12 @@ void rf__attention_back(rf_graph *g, rf_node *n)
     rf__adjoint(g, n->in[QKV], a.d_qkv);
 }
 
-static void forward(rf_graph *g, const struct saved *s, const float *qkv, float *out)
+void rf__attention_run(rf_graph *g, rf_node *n)
 {
-    struct pass a = {.s = s, .qkv = qkv, .out = out};
+    const struct saved *s = n->saved;
+    const rf_tensor *bias = n->in[BIAS];
+    struct pass a = {.s = s, .qkv = n->in[QKV]->f32, .out = n->out->f32};
+    if (bias) transpose(g, s->bias, bias->f32, bias->dim[0], bias->dim[1]);
     const rf_mark mark = rf__scratch(g);
     get_scratch(g, &a, rfk_attention_scratch);
     get_units(g, &a, QUERIES);
@@ -524,6 +527,17 @@ static rf_tensor *refuse(rf_graph *g, const rf_tensor *qkv, const rf_attention_s
     return nil || !p->key_row ? nil : refuse_rows(g, p, p->key_row, p->key_value->dim[0]);
 }
 
+static void keep_lists(rf_graph *g, struct saved *s)
+{
+    rf_attention_spec *p = &s->spec;
+    const size_t B = (size_t)p->B;
+    p->start = rf__copy(g, p->start, B + 1, sizeof *p->start);
+    if (p->prefixes) p->prefixes = rf__copy(g, p->prefixes, B, sizeof *p->prefixes);
+    if (p->row) p->row = rf__copy(g, p->row, (size_t)s->N, sizeof *p->row);
+    if (p->key_start) p->key_start = rf__copy(g, p->key_start, B + 1, sizeof *p->key_start);
+    if (p->key_row) p->key_row = rf__copy(g, p->key_row, (size_t)p->key_value->dim[0], sizeof *p->key_row);
+}
+
 rf_tensor *rf__attention(rf_graph *g, rf_tensor *qkv, const rf_attention_spec *spec)
 {
     RF_EXPECT(g, "attention", qkv, 2);
@@ -555,19 +569,13 @@ rf_tensor *rf__attention(rf_graph *g, rf_tensor *qkv, const rf_attention_spec *s
     if (!g->train) s.spec.drop = 0;
     if (s.spec.drop > 0) s.stream = rf__drop_stream(g);
     rf_tensor *y = rf__new(g, 2, (int64_t[]){s.N, spec->heads * s.D});
-    if (track) s.lse = rf__push(g, (size_t)(s.N * spec->heads), sizeof *s.lse);
-    if (relates(spec)) s.relative = relatives(g, spec, s.D);
-    if (g->error.code) return &g->nil.t;
-    forward(g, &s, qkv->f32, y->f32);
-    if (!track) return g->error.code ? &g->nil.t : y;
-    s.spec.start = rf__copy(g, spec->start, (size_t)spec->B + 1, sizeof *spec->start);
-    if (spec->prefixes) s.spec.prefixes = rf__copy(g, spec->prefixes, (size_t)spec->B, sizeof *spec->prefixes);
-    if (spec->row) s.spec.row = rf__copy(g, spec->row, (size_t)s.N, sizeof *spec->row);
-    if (spec->key_start) s.spec.key_start = rf__copy(g, spec->key_start, (size_t)spec->B + 1, sizeof *spec->key_start);
-    if (spec->key_row)
-        s.spec.key_row = rf__copy(g, spec->key_row, (size_t)spec->key_value->dim[0], sizeof *spec->key_row);
-    for (int i = 0; i < INPUTS; i++)
-        if (in[i]) rf__needed(in[i]);
-    rf__needed(y);
-    return rf__record(g, RF_OP(attention), y, in, INPUTS, &s, sizeof s);
+    if (track) s.lse = rf__values(g, (size_t)(s.N * spec->heads), sizeof *s.lse);
+    if (relates(spec)) relate(g, &s);
+    if (track) {
+        keep_lists(g, &s);
+        for (int i = 0; i < INPUTS; i++)
+            if (in[i]) rf__needed(in[i]);
+        rf__needed(y);
+    }
+    return rf__call(g, RF_OP(attention), y, in, INPUTS, &s, sizeof s);
 }

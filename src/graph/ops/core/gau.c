@@ -8,9 +8,11 @@
  *
  * The single head of the unit has values that are wider than its queries and keys.  Attention treats it as H heads of S
  * columns with the same scores.  Each backward adds to the columns of x that its operation read. */
-#include "graph/graph.h"
+#include "graph/ops/core/kept.h"
 
-/* Sizes, and the arrays of the operation: y of its result, the others of its inputs; d_* in the backward pass. */
+struct saved { int64_t U, S; const float *scale; };
+
+/* Sizes, and the arrays of the operation: y of its result, the others of its inputs; d* in the backward pass. */
 struct pass {
     const rfk_table *k;
     int64_t U, S, H;
@@ -18,9 +20,14 @@ struct pass {
     float *y, *dx, *d_pair, *dw;
 };
 
-struct saved { int64_t U, S; const float *scale; };
-
 static int64_t heads_of(int64_t U, int64_t S) { return (U + S - 1) / S; }
+
+static struct pass pass_of(const rf_graph *g, const rf_node *n)
+{
+    const struct saved *s = n->saved;
+    return (struct pass){.k = g->k, .U = s->U, .S = s->S, .H = heads_of(s->U, s->S), .scale = s->scale,
+                         .y = n->out->f32, .dy = n->out->grad};
+}
 
 /* ---- queries and keys ---- */
 
@@ -56,7 +63,7 @@ static void pair_weights_back(rf_graph *g, const rf_node *n, const struct pass *
         float *d = rf__floats(g, p->S);
         if (!d) return;
         rf__zero(g, d, p->S);
-        for (int64_t t = 0; t < n->out->dim[0]; t++) {
+        for (int64_t t = 0; t < n->out->dim[0] && rf__computes(g); t++) {
             const float *z = p->x + t * (2 * p->U + p->S) + 2 * p->U, *dy = p->dy + t * 2 * p->S + i * p->S;
             const float c = i ? 1 : p->scale[t];
             for (int64_t s = 0; s < p->S; s++) d[s] += c * z[s] * dy[s];
@@ -65,11 +72,24 @@ static void pair_weights_back(rf_graph *g, const rf_node *n, const struct pass *
     }
 }
 
+static struct pass pair_of(const rf_graph *g, const rf_node *n)
+{
+    struct pass p = pass_of(g, n);
+    p.x = n->in[0]->f32;
+    p.a = n->in[1]->f32;
+    p.b = n->in[2]->f32;
+    return p;
+}
+
+void rf__gau_pair_run(rf_graph *g, rf_node *n)
+{
+    struct pass p = pair_of(g, n);
+    rf__spans(g, n->out->dim[0], rf__span_rows(2 * p.S), pair_span, &p);
+}
+
 void rf__gau_pair_back(rf_graph *g, rf_node *n)
 {
-    const struct saved *s = n->saved;
-    struct pass p = {.k = g->k, .U = s->U, .S = s->S, .x = n->in[0]->f32, .a = n->in[1]->f32, .b = n->in[2]->f32,
-                     .scale = s->scale, .dy = n->out->grad};
+    struct pass p = pair_of(g, n);
     pair_weights_back(g, n, &p);
     if (!n->in[0]->tracked || g->error.code) return;
     p.dx = rf__adjoint_sum(g, n->in[0]);
@@ -87,16 +107,14 @@ rf_tensor *rf__gau_pair(rf_graph *g, rf_tensor *x, rf_tensor *a, rf_tensor *b, c
             (long long)x->dim[1], (long long)S, (long long)b->dim[0]);
     RF_NEED(g, scale, RF_EARG, "gau_pair: scale: expected a number for each token, got NULL");
     rf_tensor *y = rf__new(g, 2, (int64_t[]){N, 2 * S});
-    if (g->error.code) return &g->nil.t;
-    struct pass p = {.k = g->k, .U = U, .S = S, .x = x->f32, .a = a->f32, .b = b->f32, .scale = scale, .y = y->f32};
-    rf__spans(g, N, rf__span_rows(2 * S), pair_span, &p);
-    if (!rf__tracked(g, RF_IN(x, a, b))) return y;
-    const struct saved s = {U, S, rf__copy(g, scale, (size_t)N, sizeof *scale)};
-    if (g->error.code) return &g->nil.t;
-    rf__needed(x);
-    rf__needed(a);
-    rf__needed(b);
-    return rf__record(g, RF_OP(gau_pair), y, RF_IN(x, a, b), &s, sizeof s);
+    const bool track = rf__tracked(g, RF_IN(x, a, b));
+    struct saved s = {U, S, rf__kept_values(g, track, scale, N)};
+    if (track) {
+        rf__needed(x);
+        rf__needed(a);
+        rf__needed(b);
+    }
+    return rf__call(g, RF_OP(gau_pair), y, RF_IN(x, a, b), &s, sizeof s);
 }
 
 /* ---- heads ---- */
@@ -134,10 +152,17 @@ static void heads_back_span(void *arg, int64_t first, int64_t last, int64_t bloc
     }
 }
 
+void rf__gau_heads_run(rf_graph *g, rf_node *n)
+{
+    struct pass p = pass_of(g, n);
+    p.pair = n->in[0]->f32;
+    p.x = n->in[1]->f32;
+    rf__spans(g, n->out->dim[0], rf__span_rows(n->out->dim[1]), heads_span, &p);
+}
+
 void rf__gau_heads_back(rf_graph *g, rf_node *n)
 {
-    const struct saved *s = n->saved;
-    struct pass p = {.k = g->k, .U = s->U, .S = s->S, .H = heads_of(s->U, s->S), .dy = n->out->grad};
+    struct pass p = pass_of(g, n);
     if (n->in[0]->tracked) p.d_pair = rf__floats(g, rf__size(n->in[0]));
     if (n->in[1]->tracked) p.dx = rf__adjoint_sum(g, n->in[1]);
     if (g->error.code) return;
@@ -153,14 +178,8 @@ rf_tensor *rf__gau_heads(rf_graph *g, rf_tensor *pair, rf_tensor *x)
     RF_NEED(g, S > 0 && U > 0 && pair->dim[0] == N && pair->dim[1] == 2 * S && 2 * U + S == x->dim[1], RF_ESHAPE,
             "gau_heads: expected [q | k] [N,2S] and x [N,2U+S], got [%lld,%lld] and [%lld,%lld]",
             (long long)pair->dim[0], (long long)pair->dim[1], (long long)N, (long long)x->dim[1]);
-    const int64_t H = heads_of(U, S);
-    rf_tensor *y = rf__new(g, 2, (int64_t[]){N, 3 * H * S});
-    if (g->error.code) return &g->nil.t;
-    struct pass p = {.U = U, .S = S, .H = H, .x = x->f32, .pair = pair->f32, .y = y->f32};
-    rf__spans(g, N, rf__span_rows(3 * H * S), heads_span, &p);
-    if (!rf__tracked(g, RF_IN(pair, x))) return y;
-    const struct saved s = {U, S, NULL};
-    return rf__record(g, RF_OP(gau_heads), y, RF_IN(pair, x), &s, sizeof s);
+    rf_tensor *y = rf__new(g, 2, (int64_t[]){N, 3 * heads_of(U, S) * S});
+    return rf__call(g, RF_OP(gau_heads), y, RF_IN(pair, x), &(struct saved){U, S, NULL}, sizeof(struct saved));
 }
 
 /* ---- the gate ---- */
@@ -188,11 +207,23 @@ static void gate_back_span(void *arg, int64_t first, int64_t last, int64_t block
     }
 }
 
+static struct pass gate_of(const rf_graph *g, const rf_node *n)
+{
+    struct pass p = pass_of(g, n);
+    p.x = n->in[0]->f32;
+    p.w = n->in[1]->f32;
+    return p;
+}
+
+void rf__gau_gate_run(rf_graph *g, rf_node *n)
+{
+    struct pass p = gate_of(g, n);
+    rf__spans(g, n->out->dim[0], rf__span_rows(p.U), gate_span, &p);
+}
+
 void rf__gau_gate_back(rf_graph *g, rf_node *n)
 {
-    const struct saved *s = n->saved;
-    struct pass p = {.k = g->k, .U = s->U, .S = s->S, .H = heads_of(s->U, s->S), .x = n->in[0]->f32,
-                     .w = n->in[1]->f32, .dy = n->out->grad};
+    struct pass p = gate_of(g, n);
     if (n->in[0]->tracked) p.dx = rf__adjoint_sum(g, n->in[0]);
     if (n->in[1]->tracked) p.dw = rf__floats(g, rf__size(n->in[1]));
     if (g->error.code) return;
@@ -210,12 +241,9 @@ rf_tensor *rf__gau_gate(rf_graph *g, rf_tensor *x, rf_tensor *w, int64_t S)
             "[%lld,%lld]", (long long)S, (long long)S, (long long)N, (long long)x->dim[1], (long long)w->dim[0],
             (long long)w->dim[1]);
     rf_tensor *y = rf__new(g, 2, (int64_t[]){N, U});
-    if (g->error.code) return &g->nil.t;
-    struct pass p = {.k = g->k, .U = U, .S = S, .H = heads_of(U, S), .x = x->f32, .w = w->f32, .y = y->f32};
-    rf__spans(g, N, rf__span_rows(U), gate_span, &p);
-    if (!rf__tracked(g, RF_IN(x, w))) return y;
-    const struct saved s = {U, S, NULL};
-    rf__needed(x);
-    rf__needed(w);
-    return rf__record(g, RF_OP(gau_gate), y, RF_IN(x, w), &s, sizeof s);
+    if (rf__tracked(g, RF_IN(x, w))) {
+        rf__needed(x);
+        rf__needed(w);
+    }
+    return rf__call(g, RF_OP(gau_gate), y, RF_IN(x, w), &(struct saved){U, S, NULL}, sizeof(struct saved));
 }

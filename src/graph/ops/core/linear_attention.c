@@ -9,7 +9,7 @@
  * rounded to it; all sums are in f32. */
 #include <math.h>
 
-#include "graph/graph.h"
+#include "graph/ops/core/kept.h"
 #include "kernel/attention/linear/linear_attention.h"
 
 struct saved {
@@ -134,11 +134,11 @@ static void get_scratch(rf_graph *g, struct pass *a, size_t (*needs)(const rfk__
 {
     const struct saved *s = a->s;
     const size_t floats = s->map->projects ? rfk__linear_panels(a->k, s->features, s->D) : 0;
-    float *panels = floats ? rf__push(g, floats, sizeof *panels) : NULL;
-    if (panels) rfk__linear_pack(a->k, s->spec.random, s->features, s->D, panels);
+    float *panels = floats ? rf__values(g, floats, sizeof *panels) : NULL;
+    if (panels && rf__computes(g)) rfk__linear_pack(a->k, s->spec.random, s->features, s->D, panels);
     a->panels = panels;
-    float *powers = s->spec.decay ? rf__push(g, rfk__linear_decays(s->features), sizeof *powers) : NULL;
-    if (powers)
+    float *powers = s->spec.decay ? rf__values(g, rfk__linear_decays(s->features), sizeof *powers) : NULL;
+    if (powers && rf__computes(g))
         rfk__linear_decay(s->spec.decay, s->features, rf_rope_spec_of(s->spec.rope)->layout, powers);
     a->powers = powers;
     for (int64_t b = 0; b < s->spec.B; b++) {
@@ -146,19 +146,20 @@ static void get_scratch(rf_graph *g, struct pass *a, size_t (*needs)(const rfk__
         const size_t bytes = needs(&p);
         if (bytes > a->each) a->each = bytes;
     }
-    a->scratch = rf__push(g, (size_t)g->ctx->threads, a->each);
+    a->scratch = rf__values(g, (size_t)g->ctx->threads, a->each);
 }
 
-static void forward(rf_graph *g, const struct saved *s, const float *qkv, float *out)
+void rf__linear_attention_run(rf_graph *g, rf_node *n)
 {
+    const struct saved *s = n->saved;
     const int64_t units = s->spec.B * s->spec.heads;
-    struct pass a = {.s = s, .k = g->k, .qkv = qkv, .out = out};
+    struct pass a = {.s = s, .k = g->k, .qkv = n->in[0]->f32, .out = n->out->f32};
     const rf_mark mark = rf__scratch(g);
     get_scratch(g, &a, rfk__linear_scratch);
-    a.underflows = rf__push(g, (size_t)units, sizeof *a.underflows);
+    a.underflows = rf__values(g, (size_t)units, sizeof *a.underflows);
     if (g->error.code) return;
     rf__each(g, units, attend, &a);
-    for (int64_t i = 0; s->spec.underflows && i < units; i++) *s->spec.underflows += a.underflows[i];
+    for (int64_t i = 0; s->spec.underflows && i < units && rf__computes(g); i++) *s->spec.underflows += a.underflows[i];
     rf__scratch_end(g, mark);
 }
 
@@ -183,7 +184,7 @@ static void **get_left(rf_graph *g, const struct saved *s)
     for (int64_t b = 0; b < s->spec.B && !g->error.code; b++) {
         const int64_t T = s->spec.start[b + 1] - s->spec.start[b];
         const size_t each = rfk__linear_left_bytes(g->k, s->features, s->D, T);
-        char *all = rf__push(g, (size_t)H, each);
+        char *all = rf__values(g, (size_t)H, each);
         for (int64_t h = 0; all && h < H; h++) left[b * H + h] = all + (size_t)h * each;
     }
     return left;
@@ -228,6 +229,17 @@ static rf_tensor *refuse(rf_graph *g, const struct saved *s)
     return refuse_rotation(g, s);
 }
 
+/* What the backward pass reads. */
+static void keep(rf_graph *g, struct saved *s)
+{
+    rf_linear_attention_spec *p = &s->spec;
+    if (p->causal) s->left = get_left(g, s);
+    p->start = rf__copy(g, p->start, (size_t)p->B + 1, sizeof *p->start);
+    if (p->row) p->row = rf__copy(g, p->row, (size_t)s->N, sizeof *p->row);
+    if (p->decay) p->decay = rf__copy(g, p->decay, (size_t)(s->features / 2), sizeof *p->decay);
+    if (s->map->projects) p->random = rf__kept_values(g, true, p->random, s->features * s->D);
+}
+
 rf_tensor *rf__linear_attention(rf_graph *g, rf_tensor *qkv, const rf_linear_attention_spec *spec)
 {
     RF_EXPECT(g, "linear_attention", qkv, 2);
@@ -247,19 +259,11 @@ rf_tensor *rf__linear_attention(rf_graph *g, rf_tensor *qkv, const rf_linear_att
                       .bf16 = g->products == RF_BF16};
     rf_tensor *nil = refuse(g, &s);
     if (nil) return nil;
-    rf_tensor *in[] = {qkv};
-    const bool track = rf__tracked(g, in, 1);
     rf_tensor *y = rf__new(g, 2, (int64_t[]){s.N, qkv->dim[1] / 3});
-    if (track && s.spec.causal) s.left = get_left(g, &s);
-    if (g->error.code) return &g->nil.t;
-    forward(g, &s, qkv->f32, y->f32);
-    if (!track) return g->error.code ? &g->nil.t : y;
-    s.spec.start = rf__copy(g, spec->start, (size_t)spec->B + 1, sizeof *spec->start);
-    if (spec->row) s.spec.row = rf__copy(g, spec->row, (size_t)s.N, sizeof *spec->row);
-    if (spec->decay) s.spec.decay = rf__copy(g, spec->decay, (size_t)(s.features / 2), sizeof *spec->decay);
-    if (map->projects) s.spec.random = rf__copy(g, spec->random, (size_t)(s.features * D), sizeof *spec->random);
-    s.spec.underflows = NULL;
-    rf__needed(qkv);
-    rf__needed(y);
-    return rf__record(g, RF_OP(linear_attention), y, in, 1, &s, sizeof s);
+    if (rf__tracked(g, RF_IN(qkv))) {
+        keep(g, &s);
+        rf__needed(qkv);
+        rf__needed(y);
+    }
+    return rf__call(g, RF_OP(linear_attention), y, RF_IN(qkv), &s, sizeof s);
 }
