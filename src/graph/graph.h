@@ -253,10 +253,20 @@ void rf__act_round(const rf_graph *g, rf_act act, uint16_t *z16, float *y, int64
 void rf__act_again(const rf_graph *g, rf_act act, float *y, const uint16_t *z16, int64_t n);
 void rf__act_back_bf16(const rf_graph *g, rf_act act, float *dz, const uint16_t *z16, int64_t n);
 
-/* Losses whose gradient dz is computed together with their value (loss.c).  begin returns dz, zeroed, or NULL if z is
- * not tracked; the loss fills it; back multiplies it by the loss's adjoint. */
-bool rf__loss_begin(rf_graph *g, rf_tensor *z, float **dz);
-rf_tensor *rf__loss_end(rf_graph *g, const rf_op *op, rf_tensor *z, float *dz, double value);
+/* Losses whose gradient dz is computed together with their value (loss.c).  What such a loss saves begins with this;
+ * what only its run reads, such as labels, stays the caller's. */
+typedef struct rf_loss_saved {
+    double weight, sum;                 /* the loss is weight times sum                                               */
+    int64_t hits;
+    float *dz;                          /* NULL: z is not tracked                                                     */
+} rf_loss_saved;
+
+/* Returns the sum; sets hits, if the loss counts some, and dz (zeroed before), unless it is NULL. */
+typedef double rf_loss_body(const rf_node *n);
+
+/* rf__call of a loss of z.  Adds the sum and the hits to *sum and *hits (or NULL). */
+rf_tensor *rf__loss(rf_graph *g, const rf_op *op, rf_tensor *z, void *saved, size_t size, double *sum, int64_t *hits);
+void rf__loss_run(rf_graph *g, rf_node *n, rf_loss_body *body);
 void rf__loss_back(rf_graph *g, rf_node *n);
 
 /* RF_EDATA: this loss does not accept the labels of a list. */

@@ -8,21 +8,29 @@
 
 #include "graph/graph.h"
 
+struct saved { rf_loss_saved loss; const float *target; };
+
+static double value(const rf_node *n)
+{
+    const struct saved *s = n->saved;
+    const int64_t size = rf__size(n->in[0]);
+    double sum = 0;
+    for (int64_t i = 0; i < size; i++) {
+        const double x = n->in[0]->f32[i], t = s->target[i];
+        sum += fmax(x, 0) + log1p(exp(-fabs(x))) - t * x;
+        if (s->loss.dz) s->loss.dz[i] = (float)(s->loss.weight * (1 / (1 + exp(-x)) - t));
+    }
+    return sum;
+}
+
+void rf__binary_loss_run(rf_graph *g, rf_node *n) { rf__loss_run(g, n, value); }
 void rf__binary_loss_back(rf_graph *g, rf_node *n) { rf__loss_back(g, n); }
 
 rf_tensor *rf__binary_loss(rf_graph *g, rf_tensor *z, const float target[], double weight, double *sum)
 {
-    float *dz;
     RF_EXPECT(g, "binary_loss", z, 2);
     const int64_t n = rf__size(z);
     RF_NEED(g, target || !n, RF_EARG, "binary_loss: expected targets for %lld logits, got NULL", (long long)n);
-    if (!rf__loss_begin(g, z, &dz)) return &g->nil.t;
-    double all = 0;
-    for (int64_t i = 0; i < n; i++) {
-        const double x = z->f32[i], t = target[i];
-        all += fmax(x, 0) + log1p(exp(-fabs(x))) - t * x;
-        if (dz) dz[i] = (float)(weight * (1 / (1 + exp(-x)) - t));
-    }
-    if (sum) *sum += all;
-    return rf__loss_end(g, RF_OP(binary_loss), z, dz, weight * all);
+    struct saved s = {{.weight = weight}, target};
+    return rf__loss(g, RF_OP(binary_loss), z, &s, sizeof s, sum, NULL);
 }

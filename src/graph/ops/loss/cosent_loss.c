@@ -9,7 +9,7 @@
 
 #include "graph/graph.h"
 
-void rf__cosent_loss_back(rf_graph *g, rf_node *n) { rf__loss_back(g, n); }
+struct saved { rf_loss_saved loss; const float *target; double scale; };
 
 /* log(1 + sum of exp(scale (z_i - z_j))), without overflow. */
 static double log_sum(const float *z, const float *t, int64_t n, double scale)
@@ -25,23 +25,32 @@ static double log_sum(const float *z, const float *t, int64_t n, double scale)
     return top + log(sum);
 }
 
-rf_tensor *rf__cosent_loss(rf_graph *g, rf_tensor *z, const float target[], double scale, double weight, double *sum)
+static double value(const rf_node *n)
 {
-    float *dz;
-    RF_EXPECT(g, "cosent_loss", z, 2);
-    const int64_t n = rf__size(z);
-    RF_NEED(g, target || !n, RF_EARG, "cosent_loss: expected scores for %lld similarities, got NULL", (long long)n);
-    if (!rf__loss_begin(g, z, &dz)) return &g->nil.t;
-    const double all = log_sum(z->f32, target, n, scale);
-    for (int64_t i = 0; i < n && dz; i++) {
+    const struct saved *s = n->saved;
+    const float *z = n->in[0]->f32, *target = s->target;
+    const int64_t size = rf__size(n->in[0]);
+    const double scale = s->scale, all = log_sum(z, target, size, scale);
+    for (int64_t i = 0; i < size && s->loss.dz; i++) {
         double slope = 0;
-        for (int64_t j = 0; j < n; j++) {
-            const double away = scale * ((double)z->f32[i] - (double)z->f32[j]);
+        for (int64_t j = 0; j < size; j++) {
+            const double away = scale * ((double)z[i] - (double)z[j]);
             if (target[i] < target[j]) slope += exp(away - all);
             else if (target[j] < target[i]) slope -= exp(-away - all);
         }
-        dz[i] = (float)(weight * scale * slope);
+        s->loss.dz[i] = (float)(s->loss.weight * scale * slope);
     }
-    if (sum) *sum += all;
-    return rf__loss_end(g, RF_OP(cosent_loss), z, dz, weight * all);
+    return all;
+}
+
+void rf__cosent_loss_run(rf_graph *g, rf_node *n) { rf__loss_run(g, n, value); }
+void rf__cosent_loss_back(rf_graph *g, rf_node *n) { rf__loss_back(g, n); }
+
+rf_tensor *rf__cosent_loss(rf_graph *g, rf_tensor *z, const float target[], double scale, double weight, double *sum)
+{
+    RF_EXPECT(g, "cosent_loss", z, 2);
+    const int64_t n = rf__size(z);
+    RF_NEED(g, target || !n, RF_EARG, "cosent_loss: expected scores for %lld similarities, got NULL", (long long)n);
+    struct saved s = {{.weight = weight}, target, scale};
+    return rf__loss(g, RF_OP(cosent_loss), z, &s, sizeof s, sum, NULL);
 }

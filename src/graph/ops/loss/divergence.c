@@ -9,7 +9,7 @@
 
 #include "graph/graph.h"
 
-void rf__divergence_back(rf_graph *g, rf_node *n) { rf__loss_back(g, n); }
+struct saved { rf_loss_saved loss; const int32_t *label; };
 
 static double log_sum(const float *z, int64_t K)
 {
@@ -36,20 +36,29 @@ static double one_pair(const float *x, const float *y, int64_t K, double weight,
     return there + back;
 }
 
+static double value(const rf_node *n)
+{
+    const struct saved *s = n->saved;
+    const float *z = n->in[0]->f32;
+    const int64_t pairs = n->in[0]->dim[0] / 2, K = n->in[0]->dim[1];
+    float *dz = s->loss.dz;
+    double sum = 0;
+    for (int64_t i = 0; i < pairs; i++) {
+        if (s->label && s->label[i] < 0) continue;
+        const int64_t a = i * K, b = (pairs + i) * K;
+        sum += one_pair(z + a, z + b, K, s->loss.weight, dz ? dz + a : NULL, dz ? dz + b : NULL);
+    }
+    return sum;
+}
+
+void rf__divergence_run(rf_graph *g, rf_node *n) { rf__loss_run(g, n, value); }
+void rf__divergence_back(rf_graph *g, rf_node *n) { rf__loss_back(g, n); }
+
 rf_tensor *rf__divergence(rf_graph *g, rf_tensor *z, const int32_t label[], double weight, double *sum)
 {
-    float *dz;
     RF_EXPECT(g, "divergence", z, 2);
-    const int64_t n = z->dim[0] / 2, K = z->dim[1];
     RF_NEED(g, z->dim[0] % 2 == 0, RF_ESHAPE, "divergence: rows: expected two for each text, got %lld",
             (long long)z->dim[0]);
-    if (!rf__loss_begin(g, z, &dz)) return &g->nil.t;
-    double all = 0;
-    for (int64_t i = 0; i < n; i++) {
-        if (label && label[i] < 0) continue;
-        const int64_t a = i * K, b = (n + i) * K;
-        all += one_pair(z->f32 + a, z->f32 + b, K, weight, dz ? dz + a : NULL, dz ? dz + b : NULL);
-    }
-    if (sum) *sum += all;
-    return rf__loss_end(g, RF_OP(divergence), z, dz, weight * all);
+    struct saved s = {{.weight = weight}, label};
+    return rf__loss(g, RF_OP(divergence), z, &s, sizeof s, sum, NULL);
 }

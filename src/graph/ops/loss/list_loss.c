@@ -23,7 +23,15 @@
 
 enum { GRADES = 30 };                   /* the largest label of `lambda`, whose gain is 2^30 */
 
-void rf__list_loss_back(rf_graph *g, rf_node *n) { rf__loss_back(g, n); }
+struct saved {
+    rf_loss_saved loss;
+    const int32_t *start;
+    int64_t B;
+    const float *label;
+    rf_list_loss_kind kind;
+    int32_t *order;                     /* [N] scratch of the run                                                     */
+    double *slope;
+};
 
 /* One list. */
 typedef struct list {
@@ -174,6 +182,34 @@ static const struct { const char *name; double (*of)(const list *l); double leas
     [RF_LIST_LAMBDA] = {"lambda", lambda, -INFINITY, GRADES},
 };
 
+static double value(const rf_node *n)
+{
+    const struct saved *s = n->saved;
+    const int64_t N = rf__size(n->in[0]);
+    double sum = 0;
+    for (int64_t i = 0; i < N; i++) s->slope[i] = 0;
+    for (int64_t b = 0; b < s->B; b++) {
+        const int32_t at = s->start[b];
+        sum += losses[s->kind].of(
+            &(list){n->in[0]->f32 + at, s->label + at, s->start[b + 1] - at, s->order + at, s->slope + at});
+    }
+    for (int64_t i = 0; i < N && s->loss.dz; i++) s->loss.dz[i] = (float)(s->loss.weight * s->slope[i]);
+    return sum;
+}
+
+void rf__list_loss_run(rf_graph *g, rf_node *n)
+{
+    struct saved *s = n->saved;
+    const size_t N = (size_t)rf__size(n->in[0]);
+    const rf_mark mark = rf__scratch(g);
+    s->order = rf__values(g, N, sizeof *s->order);
+    s->slope = rf__values(g, N, sizeof *s->slope);
+    rf__loss_run(g, n, value);
+    rf__scratch_end(g, mark);
+}
+
+void rf__list_loss_back(rf_graph *g, rf_node *n) { rf__loss_back(g, n); }
+
 rf_status rf__list_labels_check(rf_list_loss_kind what, const float y[], int64_t n, rf_error *why)
 {
     double total = 0;
@@ -192,8 +228,6 @@ rf_status rf__list_labels_check(rf_list_loss_kind what, const float y[], int64_t
 rf_tensor *rf__list_loss(rf_graph *g, rf_tensor *z, const int32_t start[], int64_t B, const float label[],
                          rf_list_loss_kind what, double weight, double *sum)
 {
-    float *dz;
-    double all = 0;
     rf_error why = {0};
     RF_EXPECT(g, "list_loss", z, 2);
     const int64_t N = rf__size(z);
@@ -204,15 +238,6 @@ rf_tensor *rf__list_loss(rf_graph *g, rf_tensor *z, const int32_t start[], int64
     for (int64_t b = 0; b < B; b++)
         if (rf__list_labels_check(what, label + start[b], start[b + 1] - start[b], &why))
             return rf__stop(g, why.code, "list %lld: %s", (long long)b + 1, why.text);
-    int32_t *order = rf__push(g, (size_t)N, sizeof *order);
-    double *slope = rf__push(g, (size_t)N, sizeof *slope);
-    if (!order || !slope || !rf__loss_begin(g, z, &dz)) return &g->nil.t;
-    for (int64_t i = 0; i < N; i++) slope[i] = 0;
-    for (int64_t b = 0; b < B; b++) {
-        const int32_t at = start[b];
-        all += losses[what].of(&(list){z->f32 + at, label + at, start[b + 1] - at, order + at, slope + at});
-    }
-    for (int64_t i = 0; i < N && dz; i++) dz[i] = (float)(weight * slope[i]);
-    if (sum) *sum += all;
-    return rf__loss_end(g, RF_OP(list_loss), z, dz, weight * all);
+    struct saved s = {.loss = {.weight = weight}, .start = start, .B = B, .label = label, .kind = what};
+    return rf__loss(g, RF_OP(list_loss), z, &s, sizeof s, sum, NULL);
 }

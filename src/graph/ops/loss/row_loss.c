@@ -13,7 +13,7 @@
 
 #include "graph/graph.h"
 
-void rf__row_loss_back(rf_graph *g, rf_node *n) { rf__loss_back(g, n); }
+struct saved { rf_loss_saved loss; const int32_t *label; const float *class_weight; double smoothing; };
 
 /* -log softmax(z)[label]; dz (or NULL) becomes scale (softmax(z) - onehot); *best is the index of the first maximum. */
 static double one_row(const float *z, int64_t K, int64_t label, double scale, float *dz, int64_t *best)
@@ -45,32 +45,39 @@ static double smooth_row(const float *z, int64_t K, int64_t label, const float c
     return sum;
 }
 
+static double value(const rf_node *n)
+{
+    struct saved *s = n->saved;
+    const int64_t rows = n->in[0]->dim[0], K = n->in[0]->dim[1];
+    const float *c = s->class_weight;
+    const double e = s->smoothing, weight = s->loss.weight;
+    double sum = 0;
+    for (int64_t i = 0; i < rows; i++) {
+        const int64_t label = s->label[i];
+        int64_t best;
+        if (label < 0) continue;
+        const double own = c ? c[label] : 1;
+        const float *row = n->in[0]->f32 + i * K;
+        float *dz = s->loss.dz ? s->loss.dz + i * K : NULL;
+        const double loss = one_row(row, K, label, weight * own, dz, &best);
+        sum += e > 0 ? smooth_row(row, K, label, c, e, weight, loss, dz) : own * loss;
+        s->loss.hits += best == label;
+    }
+    return sum;
+}
+
+void rf__row_loss_run(rf_graph *g, rf_node *n) { rf__loss_run(g, n, value); }
+void rf__row_loss_back(rf_graph *g, rf_node *n) { rf__loss_back(g, n); }
+
 rf_tensor *rf__row_loss(rf_graph *g, rf_tensor *z, const int32_t label[], const float class_weight[], double weight,
                         double *sum, int64_t *hits)
 {
-    float *dz;
     RF_EXPECT(g, "row_loss", z, 2);
     const int64_t n = z->dim[0], K = z->dim[1];
     RF_NEED(g, label || !n, RF_EARG, "row_loss: expected labels for %lld rows, got NULL", (long long)n);
     for (int64_t i = 0; i < n; i++)
         RF_NEED(g, label[i] < K, RF_ERANGE, "row_loss: row %lld: expected a label below z's %lld columns, got %d",
                 (long long)i, (long long)K, (int)label[i]);
-    if (!rf__loss_begin(g, z, &dz)) return &g->nil.t;
-
-    const double e = g->train ? g->smoothing : 0;
-    double all = 0;
-    int64_t right = 0;
-    for (int64_t i = 0; i < n; i++) {
-        int64_t best;
-        if (label[i] < 0) continue;
-        const double c = class_weight ? class_weight[label[i]] : 1;
-        const float *row = z->f32 + i * K;
-        float *back = dz ? dz + i * K : NULL;
-        const double loss = one_row(row, K, label[i], weight * c, back, &best);
-        all += e > 0 ? smooth_row(row, K, label[i], class_weight, e, weight, loss, back) : c * loss;
-        right += best == label[i];
-    }
-    if (sum) *sum += all;
-    if (hits) *hits += right;
-    return rf__loss_end(g, RF_OP(row_loss), z, dz, weight * all);
+    struct saved s = {{.weight = weight}, label, class_weight, g->train ? g->smoothing : 0};
+    return rf__loss(g, RF_OP(row_loss), z, &s, sizeof s, sum, hits);
 }

@@ -11,7 +11,7 @@
 
 #include "graph/graph.h"
 
-void rf__span_loss_back(rf_graph *g, rf_node *n) { rf__loss_back(g, n); }
+struct saved { rf_loss_saved loss; const int32_t *start; int64_t B; const int32_t *label; };
 
 /* One column of one sequence: T values with stride K. */
 static double one_column(const float *z, int64_t T, int64_t K, int64_t label, double scale, float *dz, int64_t *best)
@@ -26,10 +26,29 @@ static double one_column(const float *z, int64_t T, int64_t K, int64_t label, do
     return log(sum) + top - z[label * K];
 }
 
+static double value(const rf_node *n)
+{
+    struct saved *s = n->saved;
+    const int64_t K = n->in[0]->dim[1];
+    float *dz = s->loss.dz;
+    double sum = 0;
+    for (int64_t b = 0; b < s->B; b++)
+        for (int64_t k = 0; k < K; k++) {
+            const int64_t at = s->start[b] * K + k, T = s->start[b + 1] - s->start[b], label = s->label[b * K + k];
+            int64_t best;
+            if (label < 0) continue;
+            sum += one_column(n->in[0]->f32 + at, T, K, label, s->loss.weight, dz ? dz + at : NULL, &best);
+            s->loss.hits += best == label;
+        }
+    return sum;
+}
+
+void rf__span_loss_run(rf_graph *g, rf_node *n) { rf__loss_run(g, n, value); }
+void rf__span_loss_back(rf_graph *g, rf_node *n) { rf__loss_back(g, n); }
+
 rf_tensor *rf__span_loss(rf_graph *g, rf_tensor *z, const int32_t start[], int64_t B, const int32_t label[],
                          double weight, double *sum, int64_t *hits)
 {
-    float *dz;
     RF_EXPECT(g, "span_loss", z, 2);
     const int64_t K = z->dim[1];
     RF_STARTS(g, "span_loss", start, B, z->dim[0], 0);
@@ -39,19 +58,6 @@ rf_tensor *rf__span_loss(rf_graph *g, rf_tensor *z, const int32_t start[], int64
             RF_NEED(g, label[b * K + k] < start[b + 1] - start[b], RF_ERANGE,
                     "span_loss: sequence %lld: expected a label below its %d rows, got %d", (long long)b,
                     (int)(start[b + 1] - start[b]), (int)label[b * K + k]);
-    if (!rf__loss_begin(g, z, &dz)) return &g->nil.t;
-
-    double all = 0;
-    int64_t right = 0;
-    for (int64_t b = 0; b < B; b++)
-        for (int64_t k = 0; k < K; k++) {
-            const int64_t at = start[b] * K + k, T = start[b + 1] - start[b], target = label[b * K + k];
-            int64_t best;
-            if (target < 0) continue;
-            all += one_column(z->f32 + at, T, K, target, weight, dz ? dz + at : NULL, &best);
-            right += best == target;
-        }
-    if (sum) *sum += all;
-    if (hits) *hits += right;
-    return rf__loss_end(g, RF_OP(span_loss), z, dz, weight * all);
+    struct saved s = {{.weight = weight}, start, B, label};
+    return rf__loss(g, RF_OP(span_loss), z, &s, sizeof s, sum, hits);
 }

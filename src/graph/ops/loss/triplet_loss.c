@@ -10,7 +10,7 @@
 
 #include "graph/graph.h"
 
-void rf__triplet_loss_back(rf_graph *g, rf_node *n) { rf__loss_back(g, n); }
+struct saved { rf_loss_saved loss; double margin; };
 
 static double distance(const float *a, const float *b, int64_t C)
 {
@@ -29,24 +29,34 @@ static void pull(float *da, float *db, const float *a, const float *b, double d,
     }
 }
 
-rf_tensor *rf__triplet_loss(rf_graph *g, rf_tensor *x, double margin, double weight, double *sum)
+static double value(const rf_node *n)
 {
-    float *dx;
-    RF_EXPECT(g, "triplet_loss", x, 2);
-    const int64_t n = x->dim[0] / 3, C = x->dim[1];
-    RF_NEED(g, x->dim[0] == 3 * n, RF_ESHAPE, "triplet_loss: rows: expected three for each triplet, got %lld",
-            (long long)x->dim[0]);
-    if (!rf__loss_begin(g, x, &dx)) return &g->nil.t;
-    double all = 0;
-    for (int64_t i = 0; i < n; i++) {
-        const int64_t at[] = {i * C, (n + i) * C, (2 * n + i) * C};
-        const float *a = x->f32 + at[0], *p = x->f32 + at[1], *q = x->f32 + at[2];
-        const double near = distance(a, p, C), far = distance(a, q, C), over = near - far + margin;
+    const struct saved *s = n->saved;
+    const float *x = n->in[0]->f32;
+    const int64_t triplets = n->in[0]->dim[0] / 3, C = n->in[0]->dim[1];
+    const double weight = s->loss.weight;
+    float *dx = s->loss.dz;
+    double sum = 0;
+    for (int64_t i = 0; i < triplets; i++) {
+        const int64_t at[] = {i * C, (triplets + i) * C, (2 * triplets + i) * C};
+        const float *a = x + at[0], *p = x + at[1], *q = x + at[2];
+        const double near = distance(a, p, C), far = distance(a, q, C), over = near - far + s->margin;
         if (!(over > 0)) continue;
-        all += over;
+        sum += over;
         if (dx) pull(dx + at[0], dx + at[1], a, p, near, weight, C);
         if (dx) pull(dx + at[0], dx + at[2], a, q, far, -weight, C);
     }
-    if (sum) *sum += all;
-    return rf__loss_end(g, RF_OP(triplet_loss), x, dx, weight * all);
+    return sum;
+}
+
+void rf__triplet_loss_run(rf_graph *g, rf_node *n) { rf__loss_run(g, n, value); }
+void rf__triplet_loss_back(rf_graph *g, rf_node *n) { rf__loss_back(g, n); }
+
+rf_tensor *rf__triplet_loss(rf_graph *g, rf_tensor *x, double margin, double weight, double *sum)
+{
+    RF_EXPECT(g, "triplet_loss", x, 2);
+    RF_NEED(g, x->dim[0] % 3 == 0, RF_ESHAPE, "triplet_loss: rows: expected three for each triplet, got %lld",
+            (long long)x->dim[0]);
+    struct saved s = {{.weight = weight}, margin};
+    return rf__loss(g, RF_OP(triplet_loss), x, &s, sizeof s, sum, NULL);
 }

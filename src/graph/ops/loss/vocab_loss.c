@@ -9,7 +9,7 @@
  * up for its fixed cost, which is reading and updating the table once more. */
 #include "graph/graph.h"
 
-struct saved { float *dx; };
+struct saved { double weight, smoothing, sum; int64_t hits; const int32_t *label; float *dx; };
 
 enum { CHUNK_FLOATS = 1 << 23, CHUNK_ROWS = 128 };      /* 32 MiB of logits, but at least enough rows to pay */
 
@@ -82,34 +82,34 @@ static void chunk_back(rf_graph *g, const float *dz, const float *x, int64_t row
     if (bias && bias->tracked && !g->error.code) rf__column_sums(g, bias->grad, dz, rows, V);
 }
 
-/* Returns the sum of the losses; *hits is the number of rows whose largest logit is the label's. */
-static double chunks(rf_graph *g, const rf_tensor *x, rf_tensor *table, rf_tensor *bias, const int32_t label[],
-                     double weight, bool track, float *dx, int64_t *hits)
+void rf__vocab_loss_run(rf_graph *g, rf_node *n)
 {
-    const int64_t n = x->dim[0], K = x->dim[1], V = table->dim[0], most = rf__vocab_loss_rows(n, V);
+    struct saved *s = n->saved;
+    rf_tensor *x = n->in[0], *table = n->in[1], *bias = n->in[2];
+    const int64_t N = x->dim[0], K = x->dim[1], V = table->dim[0], most = rf__vocab_loss_rows(N, V);
+    const bool track = rf__tracked(g, RF_IN(x, table, bias));
     const rf_mark mark = rf__scratch(g);
-    struct pass a = {.k = g->k, .V = V, .weight = (float)weight, .smoothing = g->train ? g->smoothing : 0};
-    double sum = 0;
-    *hits = 0;
-    a.z = rf__push(g, (size_t)(most * V), sizeof *a.z);
-    a.loss = rf__push(g, (size_t)most, sizeof *a.loss);
-    a.hit = rf__push(g, (size_t)most, 1);
-    for (int64_t first = 0; first < n && !g->error.code; first += most) {
-        const int64_t rows = rf__min64(most, n - first);
+    struct pass a = {.k = g->k, .V = V, .weight = (float)s->weight, .smoothing = s->smoothing};
+    a.z = rf__values(g, (size_t)(most * V), sizeof *a.z);
+    a.loss = rf__values(g, (size_t)most, sizeof *a.loss);
+    a.hit = rf__values(g, (size_t)most, 1);
+    for (int64_t first = 0; first < N && !g->error.code; first += most) {
+        const int64_t rows = rf__min64(most, N - first);
         rf__graph_gemm(g, &(rf_gemm_call){.m = rows, .n = V, .k = K, .a = x->f32 + first * K, .lda = K, .b = table->f32,
                                     .b16 = half(g, table), .ldb = K, .b_transposed = 1, .c = a.z, .ldc = V,
                                     .bias = bias ? bias->f32 : NULL, .type = g->products});
         if (g->error.code) break;
-        a.label = label + first;
+        a.label = s->label + first;
         rf__each(g, rows, cross_entropy, &a);
-        for (int64_t i = 0; i < rows; i++) {
-            sum += a.loss[i];
-            *hits += a.hit[i];
+        for (int64_t i = 0; i < rows && rf__computes(g); i++) {
+            s->sum += a.loss[i];
+            s->hits += a.hit[i];
         }
-        if (track) chunk_back(g, a.z, x->f32 + first * K, rows, dx ? dx + first * K : NULL, table, bias);
+        if (track) chunk_back(g, a.z, x->f32 + first * K, rows, s->dx ? s->dx + first * K : NULL, table, bias);
     }
-    if (!g->error.code) rf__scratch_end(g, mark);
-    return sum;
+    if (g->error.code) return;
+    rf__scratch_end(g, mark);
+    if (rf__computes(g)) *n->out->f32 = (float)(s->weight * s->sum);
 }
 
 void rf__vocab_loss_back(rf_graph *g, rf_node *n)
@@ -138,19 +138,14 @@ rf_tensor *rf__vocab_loss(rf_graph *g, rf_tensor *x, rf_tensor *table, rf_tensor
             "vocab_loss: expected a call outside of rf__recompute, since it computes its gradients at once");
     const bool track = rf__tracked(g, RF_IN(x, table, bias));
     rf_tensor *y = rf__new(g, 1, (int64_t[]){1});
-    struct saved s = {NULL};
+    struct saved s = {.weight = weight, .smoothing = g->train ? g->smoothing : 0, .label = label};
     if (track && x->tracked) s.dx = rf__floats(g, n * x->dim[1]);
     if (track && table->tracked) rf__adjoint_sum(g, table);
     if (track && bias && bias->tracked) rf__adjoint_sum(g, bias);
-    if (g->error.code) return &g->nil.t;
-
-    int64_t hit;
-    const double sum = chunks(g, x, table, bias, label, weight, track, s.dx, &hit);
-    if (g->error.code) return &g->nil.t;
-    *y->f32 = (float)(weight * sum);
-    if (loss_sum) *loss_sum += sum;
-    if (hits) *hits += hit;
-    if (!track) return y;
-    g->losses++;
-    return rf__record(g, RF_OP(vocab_loss), y, RF_IN(x, table, bias), &s, sizeof s);
+    y = rf__call(g, RF_OP(vocab_loss), y, RF_IN(x, table, bias), &s, sizeof s);
+    if (g->error.code) return y;
+    if (loss_sum) *loss_sum += s.sum;
+    if (hits) *hits += s.hits;
+    g->losses += track;
+    return y;
 }
