@@ -31,6 +31,14 @@ static void head_back(void *arg, int64_t h, int worker)
     for (int64_t n = 0; n < a->N; n++) a->k->axpy(a->y + h * D, a->s->c * a->dy[n * H + h], a->x + (n * H + h) * D, D);
 }
 
+void rf__dots_run(rf_graph *g, rf_node *n)
+{
+    const struct saved *s = n->saved;
+    const rf_tensor *x = n->in[0], *w = n->in[1];
+    rf__spans(g, x->dim[0], rf__span_rows(x->dim[1]), forward,
+              &(struct pass){g->k, s, x->dim[0], n->out->f32, x->f32, w->f32, NULL});
+}
+
 void rf__dots_back(rf_graph *g, rf_node *n)
 {
     const struct saved *s = n->saved;
@@ -49,13 +57,11 @@ rf_tensor *rf__dots(rf_graph *g, rf_tensor *x, rf_tensor *w, int64_t heads, doub
     RF_NEED(g, heads > 0 && x->dim[1] % heads == 0 && rf__size(w) == x->dim[1], RF_ESHAPE,
             "dots: expected as many weights as columns, a multiple of the heads, got rows of %lld, %lld heads, %lld "
             "weights", (long long)x->dim[1], (long long)heads, (long long)rf__size(w));
-    const struct saved s = {heads, x->dim[1] / heads, (float)c};
+    struct saved s = {heads, x->dim[1] / heads, (float)c};
     rf_tensor *y = rf__new(g, 2, (int64_t[]){x->dim[0], heads});
-    if (g->error.code) return y;
-    rf__spans(g, x->dim[0], rf__span_rows(x->dim[1]), forward,
-              &(struct pass){g->k, &s, x->dim[0], y->f32, x->f32, w->f32, NULL});
-    if (!rf__tracked(g, RF_IN(x, w))) return y;
-    rf__needed(x);
-    rf__needed(w);
-    return rf__record(g, RF_OP(dots), y, RF_IN(x, w), &s, sizeof s);
+    if (rf__tracked(g, RF_IN(x, w))) {
+        rf__needed(x);
+        rf__needed(w);
+    }
+    return rf__call(g, RF_OP(dots), y, RF_IN(x, w), &s, sizeof s);
 }

@@ -105,6 +105,21 @@ static struct run begin(const rf_graph *g, const struct saved *s, rf_tensor *con
                         .stages = s->how == RF_FLOW_RUNGE_KUTTA ? 4 : 1};
 }
 
+void rf__flow_run(rf_graph *g, rf_node *n)
+{
+    const rf_tensor *p0 = n->in[0], *y = n->out;
+    struct run r = begin(g, n->saved, n->in);
+    const rf_mark mark = rf__scratch(g);
+    r.in = rf__values(g, (size_t)(r.stages * (2 * r.W + r.F + 3)), sizeof *r.in);
+    if (rf__computes(g)) {
+        r.mid = r.in + r.stages * (r.W + 2);
+        r.h = r.mid + r.stages * (r.F + 1);
+        memcpy(y->f32, p0->f32, (size_t)r.W * sizeof *y->f32);
+        forward(&r, y->f32, y->dim[0]);
+    }
+    rf__scratch_end(g, mark);
+}
+
 struct adjoint { float *d, beta; };      /* d NULL: not requested */
 
 /* Before the scratch mark: the adjoint of a computed input has to outlive it. */
@@ -143,14 +158,14 @@ void rf__flow_back(rf_graph *g, rf_node *n)
     float *d = rf__floats(g, W);
     const struct adjoint da = adjoint_of(g, n->in[1]), db = adjoint_of(g, n->in[2]);
     const rf_mark mark = rf__scratch(g);
-    float *in = rf__push(g, (size_t)(S * I), sizeof *in), *mid = rf__push(g, (size_t)(S * (F + 1)), sizeof *mid);
-    float *h = rf__push(g, (size_t)(r.stages * W), sizeof *h), *d_in = rf__push(g, (size_t)W, sizeof *d_in);
-    float *d_mid = rf__push(g, (size_t)(S * F), sizeof *d_mid), *d_h = rf__push(g, (size_t)(S * W), sizeof *d_h);
+    float *in = rf__values(g, (size_t)(S * I), sizeof *in), *mid = rf__values(g, (size_t)(S * (F + 1)), sizeof *mid);
+    float *h = rf__values(g, (size_t)(r.stages * W), sizeof *h), *d_in = rf__values(g, (size_t)W, sizeof *d_in);
+    float *d_mid = rf__values(g, (size_t)(S * F), sizeof *d_mid), *d_h = rf__values(g, (size_t)(S * W), sizeof *d_h);
     if (g->error.code) return;
     const float *dy = n->out->grad, *p = n->out->f32;
-    memcpy(d, dy + (T - 1) * W, (size_t)W * sizeof *d);
+    rf__copy_into(g, d, dy + (T - 1) * W, W);
     r.h = h;
-    for (int64_t k = T - 2; k >= 0; k--) {
+    for (int64_t k = T - 2; k >= 0 && rf__computes(g); k--) {
         r.in = in + k * r.stages * I;
         r.mid = mid + k * r.stages * (F + 1);
         stages(&r, p + k * W, k);
@@ -175,18 +190,8 @@ rf_tensor *rf__flow(rf_graph *g, rf_flow_kind how, double step, rf_tensor *p0, r
         RF_ESHAPE, "flow: expected a shape that fits p_0, got a [%lld,%lld] and p_0 of %lld elements", (long long)F,
         (long long)a->dim[1], (long long)W);
     RF_NEED(g, T >= 1 && T <= 1 << 20, RF_ERANGE, "flow: positions: expected 1 to 1048576, got %lld", (long long)T);
-    const struct saved s = {how, (float)step};
-    rf_tensor *in[] = {p0, a, b}, *y = rf__new(g, 2, (int64_t[]){T, W});
-    struct run r = begin(g, &s, in);
-    const bool track = rf__tracked(g, in, 3);
-    float *workspace = rf__push(g, (size_t)(r.stages * (2 * W + F + 3)), sizeof *workspace);
-    if (g->error.code) return &g->nil.t;
-    r.in = workspace;
-    r.mid = r.in + r.stages * (W + 2);
-    r.h = r.mid + r.stages * (F + 1);
-    memcpy(y->f32, p0->f32, (size_t)W * sizeof *y->f32);
-    forward(&r, y->f32, T);
-    if (!track) return y;
-    rf__needed(y);
-    return rf__record(g, RF_OP(flow), y, in, recursion ? 2 : 3, &s, sizeof s);
+    struct saved s = {how, (float)step};
+    rf_tensor *y = rf__new(g, 2, (int64_t[]){T, W});
+    if (rf__tracked(g, RF_IN(p0, a, b))) rf__needed(y);
+    return rf__call(g, RF_OP(flow), y, RF_IN(p0, a, b), &s, sizeof s);
 }

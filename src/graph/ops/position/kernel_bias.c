@@ -47,6 +47,14 @@ static void head_back(void *arg, int64_t h, int worker)
     x->db[h] = (float)db;
 }
 
+void rf__kernel_bias_run(rf_graph *g, rf_node *n)
+{
+    const struct saved *s = n->saved;
+    const int64_t H = n->out->dim[1], R = n->out->dim[0] / 2;
+    rf__spans(g, 2 * R + 1, 256, forward,
+              &(struct pass){s->power, R, H, n->in[0]->f32, n->in[1]->f32, NULL, n->out->f32, NULL, NULL});
+}
+
 void rf__kernel_bias_back(rf_graph *g, rf_node *n)
 {
     const struct saved *s = n->saved;
@@ -54,7 +62,7 @@ void rf__kernel_bias_back(rf_graph *g, rf_node *n)
     float *da = rf__floats(g, H), *db = rf__floats(g, H);
     if (!da || !db) return;
     rf__each(g, H, head_back,
-                 &(struct pass){s->power, R, H, n->in[0]->f32, n->in[1]->f32, n->out->grad, NULL, da, db});
+             &(struct pass){s->power, R, H, n->in[0]->f32, n->in[1]->f32, n->out->grad, NULL, da, db});
     rf__adjoint(g, n->in[0], da);
     rf__adjoint(g, n->in[1], db);
 }
@@ -66,13 +74,11 @@ rf_tensor *rf__kernel_bias(rf_graph *g, rf_tensor *a, rf_tensor *b, int64_t R, i
     RF_NEED(g, a->dim[0] == b->dim[0] && R >= 0, RF_ESHAPE,
             "kernel_bias: expected a and b of one size and offsets of 0 or more, got [%lld], [%lld] and %lld",
             (long long)a->dim[0], (long long)b->dim[0], (long long)R);
-    const struct saved s = {power != 0};
+    struct saved s = {power != 0};
     rf_tensor *y = rf__new(g, 2, (int64_t[]){2 * R + 1, a->dim[0]});
-    if (g->error.code) return y;
-    rf__spans(g, 2 * R + 1, 256, forward,
-              &(struct pass){s.power, R, a->dim[0], a->f32, b->f32, NULL, y->f32, NULL, NULL});
-    if (!rf__tracked(g, RF_IN(a, b))) return y;
-    rf__needed(a);
-    rf__needed(b);
-    return rf__record(g, RF_OP(kernel_bias), y, RF_IN(a, b), &s, sizeof s);
+    if (rf__tracked(g, RF_IN(a, b))) {
+        rf__needed(a);
+        rf__needed(b);
+    }
+    return rf__call(g, RF_OP(kernel_bias), y, RF_IN(a, b), &s, sizeof s);
 }

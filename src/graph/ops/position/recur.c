@@ -9,7 +9,7 @@
 struct saved { const int32_t *start; int64_t B; };
 struct pass { const rfk_table *k; const int32_t *start; int64_t W; const float *u, *z, *dy; float *y, *dz, *before; };
 
-static void run(void *arg, int64_t b, int worker)
+static void forward(void *arg, int64_t b, int worker)
 {
     (void)worker;
     const struct pass *a = arg;
@@ -22,7 +22,7 @@ static void run(void *arg, int64_t b, int worker)
     }
 }
 
-static void run_back(void *arg, int64_t b, int worker)
+static void back(void *arg, int64_t b, int worker)
 {
     (void)worker;
     const struct pass *a = arg;
@@ -38,6 +38,15 @@ static void run_back(void *arg, int64_t b, int worker)
     }
 }
 
+void rf__recur_run(rf_graph *g, rf_node *n)
+{
+    const struct saved *s = n->saved;
+    const rf_tensor *z = n->in[0], *u = n->in[1];
+    rf__each(g, s->B, forward,
+             &(struct pass){.k = g->k, .start = s->start, .W = z->dim[1], .u = u->f32, .z = z->f32,
+                            .y = n->out->f32});
+}
+
 void rf__recur_back(rf_graph *g, rf_node *n)
 {
     const struct saved *s = n->saved;
@@ -45,9 +54,9 @@ void rf__recur_back(rf_graph *g, rf_node *n)
     const int64_t N = z->dim[0], W = z->dim[1];
     float *dz = rf__floats(g, N * W), *before = rf__floats(g, N * W), beta;
     if (!dz || !before) return;
-    rf__each(g, s->B, run_back,
-                 &(struct pass){.k = g->k, .start = s->start, .W = W, .u = u->f32, .dy = n->out->grad, .y = n->out->f32,
-                                .dz = dz, .before = before});
+    rf__each(g, s->B, back,
+             &(struct pass){.k = g->k, .start = s->start, .W = W, .u = u->f32, .dy = n->out->grad, .y = n->out->f32,
+                            .dz = dz, .before = before});
     if (u->tracked) {
         float *du = rf__adjoint_here(g, u, &beta);
         if (du)
@@ -75,12 +84,9 @@ rf_tensor *rf__recur(rf_graph *g, rf_tensor *z, rf_tensor *u, const int32_t star
             "recur: u: expected rows and columns as z has columns, %lld, got [%lld,%lld]", (long long)z->dim[1],
             (long long)u->dim[0], (long long)u->dim[1]);
     RF_STARTS(g, "recur", start, B, z->dim[0], 0);
+    const bool track = rf__tracked(g, RF_IN(z, u));
     rf_tensor *y = rf__like(g, z);
-    if (g->error.code) return y;
-    rf__each(g, B, run,
-                 &(struct pass){.k = g->k, .start = start, .W = z->dim[1], .u = u->f32, .z = z->f32, .y = y->f32});
-    if (!rf__tracked(g, RF_IN(z, u))) return y;
-    const struct saved s = {rf__copy(g, start, (size_t)B + 1, sizeof *start), B};
-    rf__needed(y);
-    return rf__record(g, RF_OP(recur), y, RF_IN(z, u), &s, sizeof s);
+    struct saved s = {rf__kept(g, track, start, (size_t)B + 1, sizeof *start), B};
+    if (track) rf__needed(y);
+    return rf__call(g, RF_OP(recur), y, RF_IN(z, u), &s, sizeof s);
 }

@@ -122,7 +122,7 @@ static void get_workspace(rf_graph *g, struct pass *a, size_t (*needs)(const rfk
             if (bytes > a->each) a->each = bytes;
         }
     a->each = ((a->each + 63) & ~(size_t)63) + (((size_t)floats * sizeof(float) + 63) & ~(size_t)63);
-    a->workspace = rf__push(g, (size_t)g->ctx->threads, a->each);
+    a->workspace = rf__values(g, (size_t)g->ctx->threads, a->each);
 }
 
 /* The fraction of each part in the joint probabilities, for one head and the sequence's token t. */
@@ -283,10 +283,37 @@ static void get_scratch(rf_graph *g, struct pass *a)
 {
     for (int64_t b = 0; b < a->s->B; b++) a->row = rf__max64(a->row, a->s->start[b + 1] - a->s->start[b]);
     a->row = (a->row + 15) & ~(int64_t)15;
-    a->scratch = rf__push(g, (size_t)g->ctx->threads, (size_t)(2 * a->row) * sizeof *a->scratch);
+    a->scratch = rf__values(g, (size_t)g->ctx->threads, (size_t)(2 * a->row) * sizeof *a->scratch);
 }
 
 /* ---- both -------------------------------------------------------------------------------------------------------- */
+
+void rf__near_far_run(rf_graph *g, rf_node *n)
+{
+    const struct saved *s = n->saved;
+    struct pass a = {.k = g->k, .s = s, .x = {n->in[0]->f32, n->in[1]->f32, n->in[2]->f32}, .y = n->out->f32};
+    const rf_mark mark = rf__scratch(g);
+    const int64_t each = s->tiles ? TILES : QUERIES, C = s->heads * s->D;
+    int64_t blocks = 0;
+    for (int64_t b = 0; b < s->B; b++) blocks += (length(s, b) + each - 1) / each;
+    int32_t (*block)[2] = rf__push(g, (size_t)blocks, sizeof *block);
+    for (int part = NEAR; part < PARTS && s->tiles; part++) {
+        const size_t needed = anywhere(s, part) ? (size_t)s->N : 0;
+        a.out[part] = part == NEAR ? a.y : rf__values(g, needed, (size_t)C * sizeof(float));
+        a.lse[part] = s->lse[part] ? s->lse[part] : rf__values(g, needed, (size_t)s->heads * sizeof(float));
+    }
+    if (s->tiles) get_workspace(g, &a, rfk_attention_scratch, 0);
+    else get_scratch(g, &a);
+    if (g->error.code) return;
+    a.block = (const int32_t (*)[2])block;
+    for (int64_t b = 0; b < s->B; b++)
+        for (int64_t from = 0; from < length(s, b); from += each) {
+            (*block)[0] = (int32_t)b;
+            (*block++)[1] = (int32_t)from;
+        }
+    rf__each(g, blocks * s->heads, s->tiles ? attend_tiles : attend, &a);
+    rf__scratch_end(g, mark);
+}
 
 void rf__near_far_back(rf_graph *g, rf_node *n)
 {
@@ -309,32 +336,6 @@ void rf__near_far_back(rf_graph *g, rf_node *n)
     rf__scratch_end(g, mark);
     for (int i = 0; i < PARTS; i++)
         if (a.dx[i]) rf__adjoint(g, n->in[i], a.dx[i]);
-}
-
-static void forward(rf_graph *g, struct pass *a)
-{
-    const struct saved *s = a->s;
-    const rf_mark mark = rf__scratch(g);
-    const int64_t each = s->tiles ? TILES : QUERIES, C = s->heads * s->D;
-    int64_t blocks = 0;
-    for (int64_t b = 0; b < s->B; b++) blocks += (length(s, b) + each - 1) / each;
-    int32_t (*block)[2] = rf__push(g, (size_t)blocks, sizeof *block);
-    for (int part = NEAR; part < PARTS && s->tiles; part++) {
-        const size_t needed = anywhere(s, part) ? (size_t)s->N : 0;
-        a->out[part] = part == NEAR ? a->y : rf__push(g, needed, (size_t)C * sizeof(float));
-        a->lse[part] = s->lse[part] ? s->lse[part] : rf__push(g, needed, (size_t)s->heads * sizeof(float));
-    }
-    if (s->tiles) get_workspace(g, a, rfk_attention_scratch, 0);
-    else get_scratch(g, a);
-    if (g->error.code) return;
-    a->block = (const int32_t (*)[2])block;
-    for (int64_t b = 0; b < s->B; b++)
-        for (int64_t from = 0; from < length(s, b); from += each) {
-            (*block)[0] = (int32_t)b;
-            (*block++)[1] = (int32_t)from;
-        }
-    rf__each(g, blocks * s->heads, s->tiles ? attend_tiles : attend, a);
-    rf__scratch_end(g, mark);
 }
 
 rf_tensor *rf__near_far(rf_graph *g, rf_tensor *near, rf_tensor *past, rf_tensor *future, const rf_near_far_spec *spec)
@@ -361,13 +362,10 @@ rf_tensor *rf__near_far(rf_graph *g, rf_tensor *near, rf_tensor *past, rf_tensor
                       .tiles = spec->window > 1 && rising(spec) && strcmp(g->ctx->isa, "ref")};
     rf_tensor *y = rf__new(g, 2, (int64_t[]){s.N, near->dim[1] / 3});
     for (int i = 0; i < PARTS && s.tiles && track; i++)
-        if (anywhere(&s, i)) s.lse[i] = rf__push(g, (size_t)(s.heads * s.N), sizeof *s.lse[i]);
-    if (g->error.code) return y;
-    forward(g, &(struct pass){.k = g->k, .s = &s, .x = {near->f32, past->f32, future->f32}, .y = y->f32});
-    if (!track || g->error.code) return g->error.code ? &g->nil.t : y;
-    s.start = rf__copy(g, spec->start, (size_t)spec->B + 1, sizeof *spec->start);
-    s.position = rf__copy(g, spec->position, (size_t)near->dim[0], sizeof *spec->position);
-    for (int i = 0; i < PARTS; i++) rf__needed(in[i]);
-    rf__needed(y);
-    return rf__record(g, RF_OP(near_far), y, in, PARTS, &s, sizeof s);
+        if (anywhere(&s, i)) s.lse[i] = rf__values(g, (size_t)(s.heads * s.N), sizeof *s.lse[i]);
+    s.start = rf__kept(g, track, spec->start, (size_t)spec->B + 1, sizeof *spec->start);
+    s.position = rf__kept(g, track, spec->position, (size_t)near->dim[0], sizeof *spec->position);
+    for (int i = 0; i < PARTS && track; i++) rf__needed(in[i]);
+    if (track) rf__needed(y);
+    return rf__call(g, RF_OP(near_far), y, in, PARTS, &s, sizeof s);
 }

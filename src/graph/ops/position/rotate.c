@@ -24,6 +24,13 @@ static void rotate(void *arg, int64_t first, int64_t last, int64_t block, int wo
     }
 }
 
+void rf__rotate_run(rf_graph *g, rf_node *n)
+{
+    const struct saved *s = n->saved;
+    rf__spans(g, n->out->dim[0], rf__span_rows(s->H * s->D), rotate,
+              &(struct pass){g->k, s, +1, n->out->f32, n->in[0]->f32});
+}
+
 void rf__rotate_back(rf_graph *g, rf_node *n)
 {
     const struct saved *s = n->saved;
@@ -49,10 +56,7 @@ rf_tensor *rf__rotate(rf_graph *g, const rf_rope *rope, rf_tensor *x, int64_t he
                 (long long)rf_rope_rows(rope), (int)row[n]);
 
     rf_tensor *y = rf__like(g, x);
-    if (g->error.code) return y;
-    struct saved s = {rope, row, heads, D};
-    rf__spans(g, x->dim[0], rf__span_rows(heads * D), rotate, &(struct pass){g->k, &s, +1, y->f32, x->f32});
-    if (!rf__tracked(g, RF_IN(x))) return y;
-    s.row = rf__copy(g, row, (size_t)x->dim[0], sizeof *row);
-    return rf__record(g, RF_OP(rotate), y, RF_IN(x), &s, sizeof s);
+    struct saved s = {rope, NULL, heads, D};
+    s.row = rf__kept(g, rf__tracked(g, RF_IN(x)), row, (size_t)x->dim[0], sizeof *row);
+    return rf__call(g, RF_OP(rotate), y, RF_IN(x), &s, sizeof s);
 }

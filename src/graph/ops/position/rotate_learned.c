@@ -71,6 +71,15 @@ static void add_slopes(void *arg, int64_t first, int64_t last, int64_t block, in
     }
 }
 
+void rf__rotate_learned_run(rf_graph *g, rf_node *n)
+{
+    const struct saved *s = n->saved;
+    const rf_tensor *x = n->in[0], *w = n->in[1];
+    const int64_t N = x->dim[0], width = x->dim[1];
+    rf__spans(g, N, rf__span_rows(s->D), make_angles, &(struct angles){s, w->f32, w->rank == 2});
+    rf__spans(g, N, rf__span_rows(width), rotate, &(struct pass){g->k, s, +1, n->out->f32, x->f32, width});
+}
+
 void rf__rotate_learned_back(rf_graph *g, rf_node *n)
 {
     const struct saved *s = n->saved;
@@ -102,16 +111,13 @@ rf_tensor *rf__rotate_learned(rf_graph *g, rf_tensor *x, rf_tensor *w, const rf_
     RF_NEED(g, w->rank == 1 || (w->rank == 2 && w->dim[0] == N), RF_ESHAPE,
             "rotate_learned: frequencies: expected those of x's %lld tokens, got %lld", (long long)N,
             (long long)w->dim[0]);
+    const bool track = rf__tracked(g, RF_IN(x, w));
     struct saved s = {.spec = *spec, .r = 2 * half, .D = D};
     rf_tensor *y = rf__like(g, x);
-    s.cos = rf__push(g, (size_t)(N * half), sizeof *s.cos);
-    s.sin = rf__push(g, (size_t)(N * half), sizeof *s.sin);
-    if (g->error.code) return &g->nil.t;
-    rf__spans(g, N, rf__span_rows(D), make_angles, &(struct angles){&s, w->f32, w->rank == 2});
-    rf__spans(g, N, rf__span_rows(x->dim[1]), rotate, &(struct pass){g->k, &s, +1, y->f32, x->f32, x->dim[1]});
-    if (!rf__tracked(g, RF_IN(x, w))) return y;
-    s.spec.position = rf__copy(g, spec->position, (size_t)N, sizeof *spec->position);
-    s.spec.theta = rf__copy(g, spec->theta, (size_t)half, sizeof *spec->theta);
-    rf__needed(y);
-    return rf__record(g, RF_OP(rotate_learned), y, RF_IN(x, w), &s, sizeof s);
+    s.cos = rf__values(g, (size_t)(N * half), sizeof *s.cos);
+    s.sin = rf__values(g, (size_t)(N * half), sizeof *s.sin);
+    s.spec.position = rf__kept(g, track, spec->position, (size_t)N, sizeof *spec->position);
+    s.spec.theta = rf__kept(g, track, spec->theta, (size_t)half, sizeof *spec->theta);
+    if (track) rf__needed(y);
+    return rf__call(g, RF_OP(rotate_learned), y, RF_IN(x, w), &s, sizeof s);
 }

@@ -46,6 +46,13 @@ static void rotate(void *arg, int64_t first, int64_t last, int64_t block, int wo
         }
 }
 
+void rf__rotate_parts_run(rf_graph *g, rf_node *n)
+{
+    const struct saved *s = n->saved;
+    rf__spans(g, n->out->dim[0], rf__span_rows(n->out->dim[1]), rotate,
+              &(struct pass){g->k, s, s->spec.back ? -1 : 1, n->out->f32, n->in[0]->f32});
+}
+
 void rf__rotate_parts_back(rf_graph *g, rf_node *n)
 {
     const struct saved *s = n->saved;
@@ -76,10 +83,7 @@ rf_tensor *rf__rotate_parts(rf_graph *g, rf_tensor *x, const rf_rotate_parts_spe
                     (long long)rows, (int)spec->row[p][n]);
     }
     rf_tensor *y = rf__like(g, x);
-    if (g->error.code) return y;
-    rf__spans(g, N, rf__span_rows(x->dim[1]), rotate, &(struct pass){g->k, &s, spec->back ? -1 : 1, y->f32, x->f32});
-    if (!rf__tracked(g, RF_IN(x))) return y;
-    for (int64_t p = 0; p < spec->parts; p++)
+    for (int64_t p = 0; p < spec->parts && rf__tracked(g, RF_IN(x)); p++)
         if (spec->rope[p]) s.spec.row[p] = rf__copy(g, spec->row[p], (size_t)N, sizeof **spec->row);
-    return rf__record(g, RF_OP(rotate_parts), y, RF_IN(x), &s, sizeof s);
+    return rf__call(g, RF_OP(rotate_parts), y, RF_IN(x), &s, sizeof s);
 }

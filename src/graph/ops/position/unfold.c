@@ -52,13 +52,19 @@ static void collect(void *arg, int64_t first, int64_t last, int64_t block, int w
     }
 }
 
+void rf__unfold_run(rf_graph *g, rf_node *n)
+{
+    const rf_tensor *x = n->in[0];
+    rf__spans(g, x->dim[0], rf__span_rows(n->out->dim[1]), gather,
+              &(struct pass){g->k, n->saved, n->out->f32, x->f32, x->dim[1]});
+}
+
 void rf__unfold_back(rf_graph *g, rf_node *n)
 {
-    const struct saved *s = n->saved;
     const int64_t N = n->in[0]->dim[0], W = n->in[0]->dim[1];
     float *dx = rf__floats(g, N * W);
     if (!dx) return;
-    rf__spans(g, N, rf__span_rows(W), collect, &(struct pass){g->k, s, dx, n->out->grad, W});
+    rf__spans(g, N, rf__span_rows(W), collect, &(struct pass){g->k, n->saved, dx, n->out->grad, W});
     rf__adjoint(g, n->in[0], dx);
 }
 
@@ -69,11 +75,8 @@ rf_tensor *rf__unfold(rf_graph *g, rf_tensor *x, int64_t before, int64_t after, 
             "unfold: before, after: expected 0 to 65536 tokens, got %lld and %lld", (long long)before,
             (long long)after);
     RF_STARTS(g, "unfold", start, B, x->dim[0], 0);
-    struct saved s = {start, B, before, after};
+    struct saved s = {NULL, B, before, after};
     rf_tensor *y = rf__new(g, 2, (int64_t[]){x->dim[0], x->dim[1] * (before + after + 1)});
-    if (g->error.code) return y;
-    rf__spans(g, x->dim[0], rf__span_rows(y->dim[1]), gather, &(struct pass){g->k, &s, y->f32, x->f32, x->dim[1]});
-    if (!rf__tracked(g, RF_IN(x))) return y;
-    s.start = rf__copy(g, start, (size_t)B + 1, sizeof *start);
-    return rf__record(g, RF_OP(unfold), y, RF_IN(x), &s, sizeof s);
+    s.start = rf__kept(g, rf__tracked(g, RF_IN(x)), start, (size_t)B + 1, sizeof *start);
+    return rf__call(g, RF_OP(unfold), y, RF_IN(x), &s, sizeof s);
 }
