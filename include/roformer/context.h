@@ -33,6 +33,20 @@ typedef struct rf_allocator {
 
 enum { RF_MAX_THREADS = 1024 };
 
+/* An operation of a model (linear, attention, norm, ...), as a tracer sees it when it ends. */
+typedef struct rf_operation {
+    const char *name;         /* static storage */
+    int back;                 /* 1: its backward pass */
+    double begin, end;        /* seconds of CLOCK_MONOTONIC */
+    double flops;             /* of products and attention, a multiply-add as two; 0: other arithmetic */
+    int rank;                 /* of the result, or of the result that the backward pass starts from */
+    int64_t dim[4];
+} rf_operation;
+
+/* Called in the thread that ran the operation, at its end; from several threads at once if several use the context. It
+ * must not call the library. Operations of a layer that is recomputed are also within the backward pass that does it. */
+typedef void rf_tracer(void *user, const rf_operation *o);
+
 /* Structs of options begin with their size. The call that sets the defaults also sets the size, for example
  * rf_ctx_defaults(&o). A program therefore still works with a later library whose struct has more members at its end. A
  * struct that was not initialized is refused (RF_EARG). */
@@ -43,6 +57,8 @@ typedef struct rf_ctx_options {
     const char *isa;          /* highest rung to use: "ref" or a name in rungs.def; NULL: the best */
     const char *dictionary;   /* compiled dictionary of Chinese words for tokenizers whose folder has none; NULL:
                                  none */
+    rf_tracer *tracer;        /* called for each operation of each model; NULL: none */
+    void *tracer_user;
 } rf_ctx_options;
 
 void rf_ctx_options_init(rf_ctx_options *o, size_t size);

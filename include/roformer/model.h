@@ -89,6 +89,9 @@ void rf_session_set_cancel(rf_session *s, const rf_cancel *cancel);
  *   RF_EARG    a sequence has no token, or the starts do not run from 0 to N */
 rf_status rf_session_hidden(rf_session *s, const rf_batch *batch, const float **hidden, rf_error *why);
 
+/* Arithmetic of products and attention in all calls of the session so far, a multiply-add as two. */
+double rf_session_flops(const rf_session *s);
+
 /* One vector of C numbers for each sequence, pooled as `how` says. They are valid until the session's next call. */
 rf_status rf_session_embed(rf_session *s, const rf_batch *batch, rf_pooling how, const float **vectors, rf_error *why);
 

@@ -29,6 +29,8 @@ struct rf_ctx {
     void (*thread_end)(void);
     struct rf__thread_pool *pool;       /* workers (src/base/system/parallel.c); NULL with one thread */
     char *dictionary;                   /* path of a compiled dictionary, or NULL */
+    void (*tracer)(void *user, const struct rf_operation *o);
+    void *tracer_user;
     /* state that matrix products keep between calls (src/kernel/gemm/gemm.c), protected by a lock */
     struct rf__product_state *products;
     struct rf__kept_bytes *kept;              /* what rf__ctx_keep stores, protected by its own lock */

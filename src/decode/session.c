@@ -144,6 +144,8 @@ static rf_status finish(rf_session *s, const rf_tensor *x, const float **out, rf
     return RF_OK;
 }
 
+double rf_session_flops(const rf_session *s) { return rf__graph_flops(s->graph); }
+
 rf_status rf_session_hidden(rf_session *s, const rf_batch *batch, const float **out, rf_error *why)
 {
     rf_tensor *h;

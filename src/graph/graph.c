@@ -7,10 +7,8 @@
 
 const rf_op rf__ops[RF_OP_COUNT] = {
 #define RFO(name, equation) {#name, equation, rf__##name##_run, rf__##name##_back},
-#define RFX(name, equation) {#name, equation, NULL, rf__##name##_back},
 #include "graph/ops.def"
 #undef RFO
-#undef RFX
 };
 
 /* ---- life ------------------------------------------------------------------------------------------------------- */
@@ -62,6 +60,7 @@ void rf__graph_smoothing(rf_graph *g, double share) { g->smoothing = fmin(1, fma
 
 const rf_error *rf__graph_error(const rf_graph *g) { return &g->error; }
 size_t rf__graph_memory(const rf_graph *g) { return g->arena.peak; }
+double rf__graph_flops(const rf_graph *g) { return g->flops; }
 
 /* ---- failing ---------------------------------------------------------------------------------------------------- */
 
@@ -148,9 +147,16 @@ void *rf__copy(rf_graph *g, const void *from, size_t count, size_t size)
     return p;
 }
 
-const void *rf__kept(rf_graph *g, bool track, const void *from, size_t count, size_t size)
+const void *rf__for_back(rf_graph *g, bool track, const void *from, size_t count, size_t size)
 {
     return track ? rf__copy(g, from, count, size) : from;
+}
+
+const float *rf__values_for_back(rf_graph *g, bool track, const float *from, int64_t n)
+{
+    float *to = track ? rf__values(g, (size_t)n, sizeof *to) : NULL;
+    if (to) rf__copy_into(g, to, from, n);
+    return track ? to : from;
 }
 
 /* A tensor struct without values.  Dimensions are checked here, once for every tensor: none is negative, and their
@@ -315,30 +321,50 @@ bool rf__tracked(const rf_graph *g, rf_tensor *const in[], int n)
 
 static rf_cell *cell_of(rf_tensor *x) { return (rf_cell *)(void *)x; }
 
-rf_tensor *rf__record(rf_graph *g, const rf_op *op, rf_tensor *out, rf_tensor *const in[], int n, const void *saved,
-                      size_t size)
+/* Adds the call to the tape. */
+static rf_tensor *record(rf_graph *g, const rf_node *call, size_t size)
 {
     rf_node *node = rf__push(g, 1, sizeof *node);
-    void *copy = rf__copy(g, saved, 1, size);
+    void *saved = rf__copy(g, call->saved, 1, size);
     if (g->error.code) return &g->nil.t;
-    *node = (rf_node){.older = g->last, .op = op, .out = out, .saved = copy};
-    for (int i = 0; i < n; i++) {
-        node->in[i] = in[i];
-        if (in[i] && in[i]->parameter && !cell_of(in[i])->oldest) cell_of(in[i])->oldest = node;
+    *node = *call;
+    node->older = g->last;
+    node->saved = saved;
+    for (int i = 0; i < RF_INPUTS; i++) {
+        rf_tensor *x = node->in[i];
+        if (x && x->parameter && !cell_of(x)->oldest) cell_of(x)->oldest = node;
     }
-    out->tracked = 1;
+    node->out->tracked = 1;
     g->last = node;
-    return out;
+    return node->out;
 }
 
-rf_tensor *rf__call(rf_graph *g, const rf_op *op, rf_tensor *out, rf_tensor *const in[], int n, void *saved, size_t size)
+/* The one place that runs operations. */
+static void run(rf_graph *g, rf_node *n, bool back)
+{
+    rf_op_body *body = back ? n->op->back : n->op->run;
+    if (!g->ctx->tracer || g->dry) {
+        body(g, n);
+        return;
+    }
+    rf_operation o = {.name = n->op->name, .back = back, .begin = rf__seconds(), .flops = -g->flops};
+    body(g, n);
+    o.end = rf__seconds();
+    o.flops += g->flops;
+    o.rank = n->out->rank;
+    memcpy(o.dim, n->out->dim, sizeof o.dim);
+    g->ctx->tracer(g->ctx->tracer_user, &o);
+}
+
+rf_tensor *rf__call(rf_graph *g, const rf_op *op, rf_tensor *out, rf_tensor *const in[], int n, void *saved,
+                   size_t size)
 {
     if (g->error.code) return &g->nil.t;
     rf_node call = {.op = op, .out = out, .saved = saved};
     for (int i = 0; i < n; i++) call.in[i] = in[i];
-    op->run(g, &call);
+    run(g, &call, false);
     if (g->error.code) return &g->nil.t;
-    return rf__tracked(g, in, n) ? rf__record(g, op, out, in, n, saved, size) : out;
+    return rf__tracked(g, in, n) ? record(g, &call, size) : out;
 }
 
 float *rf__dy(rf_node *n)
@@ -401,7 +427,7 @@ void rf__walk(rf_graph *g)
 {
     for (rf_node *n = g->last; n && !g->error.code; n = n->older) {
         if (n->out->grad) {                                      /* otherwise the loss does not depend on it */
-            n->op->back(g, n);
+            run(g, n, true);
             rf__free_last(g, n->out->grad, rf__size(n->out));
             n->out->grad = NULL;
         }

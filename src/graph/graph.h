@@ -25,10 +25,8 @@
 
 typedef enum rf_op_id {
 #define RFO(name, equation) RF_OP_##name,
-#define RFX(name, equation) RF_OP_##name,
 #include "graph/ops.def"
 #undef RFO
-#undef RFX
     RF_OP_COUNT
 } rf_op_id;
 
@@ -43,10 +41,8 @@ extern const rf_op rf__ops[RF_OP_COUNT];
 #define RF_OP(name) (&rf__ops[RF_OP_##name])
 
 #define RFO(name, equation) rf_op_body rf__##name##_run, rf__##name##_back;
-#define RFX(name, equation) rf_op_body rf__##name##_back;
 #include "graph/ops.def"
 #undef RFO
-#undef RFX
 
 enum { RF_INPUTS = 8 };
 struct rf_node {
@@ -87,6 +83,7 @@ struct rf_graph {
     double smoothing;                   /* of labels, while `train`                                                   */
     rf_key key;                         /* dropout: of (seed, step)                                                   */
     uint32_t drops;                     /* number of dropouts so far in this step                                     */
+    double flops;                       /* of products and attention so far                                           */
     int losses;                         /* recorded operations that have computed their gradients already             */
     rf_node *last;
     rf_spare *spare;
@@ -152,8 +149,9 @@ static inline bool rf__computes(const rf_graph *g) { return !g->dry && !g->error
 
 void *rf__copy(rf_graph *g, const void *from, size_t count, size_t size);
 
-/* What the call is described with: the caller's array or, if the backward pass will read it, a copy. */
-const void *rf__kept(rf_graph *g, bool track, const void *from, size_t count, size_t size);
+/* An array of the caller that describes the call or, if the backward pass will read it, a copy; the same of values. */
+const void *rf__for_back(rf_graph *g, bool track, const void *from, size_t count, size_t size);
+const float *rf__values_for_back(rf_graph *g, bool track, const float *from, int64_t n);
 rf_tensor *rf__new(rf_graph *g, int rank, const int64_t dim[]);         /* values not set                             */
 rf_tensor *rf__like(rf_graph *g, const rf_tensor *x);
 
@@ -170,12 +168,10 @@ static inline void rf__scratch_end(rf_graph *g, rf_mark mark) { rf__arena_releas
 /* Returns true when recording if an input (NULL allowed) needs a gradient. */
 bool rf__tracked(const rf_graph *g, rf_tensor *const in[], int n);
 
-rf_tensor *rf__record(rf_graph *g, const rf_op *op, rf_tensor *out, rf_tensor *const in[], int n, const void *saved,
-                      size_t size);
-
 /* Runs the call of an operation that computes `out` from in[n] as `saved` says, and records it if rf__tracked.
  * Returns out, or nil if the graph has failed. */
-rf_tensor *rf__call(rf_graph *g, const rf_op *op, rf_tensor *out, rf_tensor *const in[], int n, void *saved, size_t size);
+rf_tensor *rf__call(rf_graph *g, const rf_op *op, rf_tensor *out, rf_tensor *const in[], int n, void *saved,
+                   size_t size);
 
 /* Takes over the output's adjoint: the backward function owns the buffer and may change it. */
 float *rf__dy(rf_node *n);

@@ -93,6 +93,9 @@ void rf__graph_smoothing(rf_graph *g, double share);
 const rf_error *rf__graph_error(const rf_graph *g);         /* code RF_OK if nothing has failed; belongs to the graph */
 size_t rf__graph_memory(const rf_graph *g);                 /* peak size of the arena in bytes */
 
+/* Arithmetic of products and attention since rf__graph_new, a multiply-add as two; of a dry graph, what it would be. */
+double rf__graph_flops(const rf_graph *g);
+
 /* Tensors for memory of the caller, which must remain valid until rf__graph_reset: `value` and `grad` are f32 and have
  * as many elements as the product of the dimensions. The tensor itself belongs to the graph; dim is copied. A parameter
  * without grad is frozen. Its value may be NULL if `packed` is set and only rf__linear reads it, without recording.

@@ -208,5 +208,6 @@ void rf__column_sums(const rf_graph *g, float *sum, const float *x, int64_t rows
 
 void rf__graph_gemm(rf_graph *g, const rf_gemm_call *call)
 {
+    g->flops += 2.0 * (double)call->m * (double)call->n * (double)call->k;
     if (rf__computes(g)) rf_gemm(g->ctx, call, &g->error);
 }

@@ -86,6 +86,8 @@ rf_status rf_ctx_new(const rf_ctx_options *options, rf_ctx **out, rf_error *why)
     *ctx = (rf_ctx){
         .allocator = o.allocator,
         .threads = o.threads ? o.threads : threads_of_machine(),
+        .tracer = o.tracer,
+        .tracer_user = o.tracer_user,
     };
     if (o.dictionary && !(ctx->dictionary = rf__strdup(ctx, o.dictionary)))
         status = rf_fail(why, RF_ENOMEM, "out of memory: a path");

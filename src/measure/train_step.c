@@ -110,4 +110,6 @@ float *rf_train_step_values(rf_train_step *s, size_t *n)
     return s ? s->optimizer.value : NULL;
 }
 
+double rf_train_step_flops(const rf_train_step *s) { return rf__graph_flops(s->graph); }
+
 float *rf_train_step_gradients(rf_train_step *s) { return s ? s->optimizer.grad : NULL; }

@@ -84,17 +84,6 @@ typedef struct rf_head_row {
     rf_tensor *(*forward)(rf_graph *g, const rf_config *c, const rf_head_weights *w, rf_tensor *x);
 } rf_head_row;
 
-/* Bytes of a training step for each token, or (label) for each predicted token; see train/memory.c. */
-typedef struct rf_footprint {
-    double embeddings;                  /* stored: sum, result, dropout, projection                                   */
-    double layer;                       /* stored by a layer                                                          */
-    double last;                        /* ... by the last layer if the head uses one token of each sequence          */
-    double passing;                     /* temporary memory of a layer                                                */
-    double label;                       /* the head before its logits                                                 */
-    double forward, forward_last;       /* maximum without recording; for a last layer as above                       */
-    double source;                      /* for a decoder: stored by a layer for each token of the source              */
-} rf_footprint;
-
 /* The second stack of an encoder-decoder family; its rows bind to the structs of the first. */
 typedef struct rf_family_decoder {
     const rf_family_row *embedding, *layer;
@@ -125,7 +114,6 @@ typedef struct rf_family {
     rf_tensor *(*source_keys)(rf_graph *g, const rf_block *b);      /* [M,2C] from b->source; NULL: without a decoder */
     rf_tensor *(*finish)(rf_graph *g, const rf_block *b, rf_tensor *h);             /* NULL: nothing to do            */
     rf_tensor *(*vector)(rf_graph *g, const void *embedding, rf_tensor *x);         /* [B,C], with linear_pooler      */
-    rf_footprint (*footprint)(const rf_config *c, bool bf16);
 } rf_family;
 
 #define RFF(name) extern const rf_family rf__family_##name;

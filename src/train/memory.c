@@ -4,9 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "graph/graph.h"
-#include "model/encoder.h"
-#include "model/family.h"
+#include "model/dry.h"
 #include "model/layers/linear_attention.h"
 #include "store/store.h"
 #include "data/pairs.h"
@@ -14,87 +12,44 @@
 #include "train/memory.h"
 #include "optim/optimizer.h"
 
-/* ---- memory of a step: the family's bytes for each token (src/model/family.h), times tokens and layers ----------- */
+/* ---- memory of a step: what its own code would hold (model/dry.h), and what the encoder keeps ---------------------- */
 
 /* Number of tokens that are predicted. */
-static double labels_of(const rf_params *p, const rf_train_options *o, int64_t tokens)
+static int64_t labels_of(const rf_params *p, const rf_train_options *o, int64_t tokens)
 {
-    return p->head == RF_HEAD_SEQ2SEQ ? (double)tokens
+    return p->head == RF_HEAD_SEQ2SEQ ? tokens
            : p->head != RF_HEAD_MLM    ? 0
-           : p->config.linear_pooler   ? (double)tokens / 2                       /* those of the second texts */
-           : p->config.is_decoder      ? (double)tokens
-                                       : ceil(o->mlm_probability * (double)tokens);
+           : p->config.linear_pooler   ? tokens / 2                               /* those of the second texts */
+           : p->config.is_decoder      ? tokens
+                                       : (int64_t)ceil(o->mlm_probability * (double)tokens);
 }
 
-/* A head on every token: dropout output, logits and their adjoints; for a detector, and for labels that are the mean of
- * the logits of all tokens, the dense layer. Other heads for texts have so few rows that they do not count. */
-static double task_head(const rf_params *p, double tokens)
+static int64_t longest_of(const rf_params *p, const rf_train_options *o)
 {
-    const bool each = p->head == RF_HEAD_TOKEN || p->head == RF_HEAD_SPAN;
-    const bool late = p->head == RF_HEAD_SEQUENCE && p->config.summary == RF_SUMMARY_LATE;
-    const double dropped = p->config.hidden_dropout_prob > 0 ? (double)p->config.hidden_size : 0;
-    if (late) return 4 * tokens * (3 * (double)p->config.hidden_size + 2 * (double)p->config.num_labels);
-    if (p->head == RF_HEAD_DETECT) return 4 * tokens * (3 * (double)p->config.hidden_size + 2);
-    return each ? 4 * tokens * (dropped + 2 * (double)p->config.num_labels) : 0;
+    return (p->config.linear_pooler ? 2 : 1) * o->max_length;                     /* a text and its second text */
 }
 
-static double attention_scratch(const rf_params *p, const rf_train_options *o)
+/* Infinity, which no memory holds, if the step cannot even be counted. */
+static double bytes_held(const rf_params *p, const rf_dry *d)
 {
-    const rf_config *c = &p->config;
-    const int64_t longest = (c->linear_pooler ? 2 : 1) * o->max_length;                 /* a text and its second text */
-    const int64_t T = rf__min64(longest, o->tokens_per_batch), D = rf_config_head_width(c);
-    const float some = 0, *vectors = p->stack[0].position->vectors ? &some : NULL;    /* that there are any */
-    const rfk_relative numbers = {.clip = T, .query = vectors, .value = vectors};
-    const rfk_attention a = {.queries = T, .keys = T, .width = D, .rotary = D,
-                             .relative = p->stack[0].position->relate ? &numbers : NULL};
-    const double threads = (double)rf_ctx_threads(p->ctx);
-    return fmax(threads * (double)rfk_attention_back_scratch(&a), rf__linear_attention_scratch(p->ctx, c, T));
-}
-
-/* Memory of an encoding before the layers: its vectors, and their sum with the word embeddings. */
-static double in_front(const rf_stack *s) { return s->position->embed ? 4 * 2 * (double)s->config.embedding_size : 0; }
-
-/* Sums over the stacks of what is stored: before the layers, by them, and by them when they are recomputed; and the
- * largest temporary memory. */
-typedef struct held { double front, layers, inputs, passing, again; } held;
-
-static held held_by(const rf_params *p, const rf_train_options *o, const double N[RF_STACKS])
-{
-    held h = {0};
-    for (int s = 0; s < p->stacks; s++) {
-        const rf_config *c = &p->stack[s].config;
-        const rf_footprint f = p->family->footprint(c, o->bf16 != 0);
-        const double L = (double)c->num_hidden_layers, C = (double)c->hidden_size;
-        const double last = rf__task_rows(p) ? f.last : f.layer, source = s ? N[0] * f.source : 0;
-        const double left = rf__linear_attention_left(p->ctx, c, rf__min64(o->max_length, o->tokens_per_batch));
-        int64_t linear = 0;
-        for (int64_t i = 0; i < c->num_hidden_layers; i++) linear += rf__config_linear_attention(c, i);
-        h.front += N[s] * (f.embeddings + in_front(&p->stack[s]));
-        h.layers += N[s] * ((L - 1) * f.layer + last + (double)linear * left) + L * source;
-        h.inputs += N[s] * 4 * L * C;
-        h.passing = fmax(h.passing, N[s] * (f.passing + 4 * C) + source);
-        h.again = fmax(h.again, N[s] * (f.layer + left + f.passing) + 2 * source);
-    }
-    return h;
+    rf_dry_step step;
+    const double kept = rf__linear_attention_kept(&p->config, rf__min64(d->longest, d->tokens));
+    return rf__dry_step(p, d, &step, NULL) ? INFINITY : step.bytes + kept;
 }
 
 double rf__memory_batch(const rf_params *p, const rf_train_options *o, int64_t tokens, int64_t source)
 {
-    const int last = p->stacks - 1;
-    const int64_t rest = last ? tokens - source : tokens;
-    const double N[RF_STACKS] = {(double)(last ? source : tokens), (double)rest};
-    const rf_config *c = &p->stack[last].config;
-    const rf_footprint f = p->family->footprint(c, o->bf16 != 0);
-    const double C = (double)c->hidden_size, F = (double)c->intermediate_size;
-    const double labels = labels_of(p, o, rest), scratch = attention_scratch(p, o);
-    const double logits =
-        4 * (double)c->vocab_size * fmin(labels, (double)rf__vocab_loss_rows((int64_t)labels, c->vocab_size));
-    const held h = held_by(p, o, N);
-    const double kept = rf__linear_attention_kept(c, rf__min64(o->max_length, o->tokens_per_batch)) + h.front +
-                        labels * f.label + task_head(p, N[last]);
-    if (!o->gradient_checkpointing)
-        return kept + h.layers + fmax(logits + N[last] * 4 * F, h.passing + scratch);
-    return kept + h.inputs + N[last] * 8 * C + fmax(logits, h.again + scratch);
+    const bool pairs = p->stacks > 1;
+    return bytes_held(p, &(rf_dry){.tokens = tokens, .longest = longest_of(p, o), .source = pairs ? source : 0,
+                                   .labels = labels_of(p, o, pairs ? tokens - source : tokens), .train = true,
+                                   .recompute = o->gradient_checkpointing != 0,
+                                   .products = o->bf16 ? RF_BF16 : RF_F32});
+}
+
+double rf__memory_forward(const rf_params *p, const rf_train_options *o, int64_t tokens)
+{
+    return bytes_held(p, &(rf_dry){.tokens = tokens, .longest = longest_of(p, o),
+                                   .products = o->bf16 ? RF_BF16 : RF_F32});
 }
 
 /* Ids, rows, labels and starts of each micro-batch of a step (batch.c), which are all packed before the first is
@@ -116,13 +71,6 @@ double rf__memory_slabs(const rf_params *p, const rf_train_options *o)
     return rf__optimizer_bytes(p, &rule, ranks) + each * (double)p->total + rf__exchange_bytes(p, ranks);
 }
 
-double rf__memory_forward(const rf_params *p, int64_t tokens)
-{
-    const rf_footprint f = p->family->footprint(&p->config, false);
-    const double layer = p->config.num_hidden_layers == 1 && rf__task_rows(p) ? f.forward_last : f.forward;
-    return (double)tokens * (layer + in_front(&p->stack[0]));
-}
-
 static const char *bytes_text(double bytes, char text[16])
 {
     snprintf(text, 16, bytes < 1e9 ? "%.1f MB" : "%.2f GB", bytes * (bytes < 1e9 ? 1e-6 : 1e-9));
@@ -138,7 +86,7 @@ static double bytes_of(const rf_params *p, const rf_train_options *o, const rf__
 {
     const double trained = rf__memory_batch(p, o, b.tokens, (int64_t)(job->source * (double)b.tokens)) +
                            of_examples(job, b.examples);
-    return fmax(trained, rf__memory_forward(p, job->evaluated));
+    return fmax(trained, rf__memory_forward(p, o, job->evaluated));
 }
 
 /* Half of the batch: half of its tokens or, if these are not those of all examples, half of the larger number. */

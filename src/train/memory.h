@@ -5,9 +5,9 @@
 #include "model/params/params.h"
 #include "roformer/train.h"
 
-/* Bytes of a step's arena for a micro-batch of `tokens`, of which `source` belong to the encoder of a translation
- * model. rf__graph_memory will report the same within a few percent. The slabs are not included: rf__optimizer_bytes,
- * and the rounded copy of the weights. */
+/* Bytes of a step for a micro-batch of `tokens`, of which `source` belong to the encoder of a translation model: of its
+ * arena, to the byte for texts of max_length, and of what linear attention keeps. The slabs are not included:
+ * rf__optimizer_bytes, and the rounded copy of the weights. */
 double rf__memory_batch(const rf_params *p, const rf_train_options *o, int64_t tokens, int64_t source);
 double rf__memory_slabs(const rf_params *p, const rf_train_options *o);
 
@@ -15,7 +15,7 @@ double rf__memory_slabs(const rf_params *p, const rf_train_options *o);
 double rf__memory_buffers(const rf_params *p, const rf_train_options *o, int64_t tokens);
 
 /* Bytes of an evaluation of `tokens` at once, without recording. */
-double rf__memory_forward(const rf_params *p, int64_t tokens);
+double rf__memory_forward(const rf_params *p, const rf_train_options *o, int64_t tokens);
 
 /* What a job needs in addition. */
 typedef struct rf__memory_job {

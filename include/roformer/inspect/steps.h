@@ -45,6 +45,9 @@ rf_status rf_train_step_update(rf_train_step *s, double rate, double *norm, rf_e
 /* Only the update, without clipping; the gradient is consumed. */
 rf_status rf_train_step_apply(rf_train_step *s, double rate, rf_error *why);
 
+/* Arithmetic of products and attention in all gradients so far, a multiply-add as two. */
+double rf_train_step_flops(const rf_train_step *s);
+
 /* All weights and their gradients, [*n] each, in memory of the step; padding between parameters is 0. */
 float *rf_train_step_values(rf_train_step *s, size_t *n);
 float *rf_train_step_gradients(rf_train_step *s);

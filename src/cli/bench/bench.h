@@ -61,11 +61,11 @@ typedef struct bench_job {
     const struct bench_args *a;
     rf_config config;
     bench_shape now;
+    struct parts *parts;        /* of the case "parts", which lists operations instead of rows; or NULL               */
 } bench_job;
 
 /* Runs `one` with j->now for each --shape, or for each default shape in `usual` (NULL at the end). */
 rf_status bench_each_shape(bench_job *j, const char *const usual[], rf_status (*one)(bench_job *));
-double bench_encoder_flops(const rf_config *c, const bench_shape *s);
 
 /* The cases: bench_model.c, bench_parts.c. */
 rf_status bench_forward(bench_job *j);
@@ -77,5 +77,9 @@ rf_status bench_tokenize(bench_job *j);
 rf_status bench_kernels(bench_job *j);
 rf_status bench_update(bench_job *j);           /* bench_update.c */
 rf_status bench_save(bench_job *j);             /* bench_save.c */
+rf_status bench_parts(bench_job *j);            /* bench_operations.c */
+
+/* Prints the operations of `body`, with j->parts. */
+rf_status bench_list_parts(bench_job *j, const char *what, bench_body *body, void *arg);
 
 #endif

@@ -1,11 +1,7 @@
 /* bench_model.c — the encoder, a training step, and attention, on batches of given shapes.
  *
- * Operations counted, a multiply-add as two:
- *     encoder, one sequence of T tokens     L (2 T (4 C^2 + 2 C F) + 4 T^2 C) + 2 T E C (when E differs from C)
- *     training step                         3 x forward, and the head 6 n E (C + V) for its n labels
- *     attention                             4 T^2 C
- *
- * of layers with linear attention what rf_linear_attention_flops counts in place of 4 T^2 C, and of their backward. */
+ * The arithmetic of the encoder and of a step is that of their products and attention, as the operations count it
+ * themselves; that of attention is 4 T^2 C. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -144,55 +140,6 @@ rf_status bench_batches(const bench_shape *s, bench_batch_body *body, void *arg,
     return status;
 }
 
-/* Pairs of queries and keys of one text that are at most `window` positions apart. */
-static double pairs_within(const bench_shape *s, int64_t window)
-{
-    double sum = 0;
-    for (int64_t i = 0; i < s->B; i++) {
-        const double T = (double)(s->start[i + 1] - s->start[i]), w = fmin((double)window, T - 1);
-        sum += T + 2 * (w * T - w * (w + 1) / 2);
-    }
-    return sum;
-}
-
-/* Operations of all layers; back: of their backward pass. */
-static double attention_flops(const rf_config *c, const bench_shape *s, int back)
-{
-    const int64_t H = c->num_attention_heads, D = rf_config_head_width(c);
-    const int64_t both = c->attention_key_size ? D + c->intermediate_size : 2 * H * D;           /* for key and value */
-    const double softmax = (back ? 4 : 2) * (double)both;                              /* for a query and a key       */
-    const double local = c->local_attention ? pairs_within(s, c->local_attention / 2) : s->squares;
-    const double linear = (double)(s->N * H) * rf_linear_attention_flops(c->feature_map, c->num_random_features, D,
-                                                                         c->is_decoder, back);
-    double all = 0;
-    for (int64_t l = 0; l < c->num_hidden_layers; l++) {
-        const rf_attention_type own = c->attention_types ? c->attention_type_per_layer[l] : c->attention_type;
-        const bool near = c->local_attention && (l + (c->global_attn_last != 0)) % c->global_attn_every_n_layers;
-        all += own == RF_ATTENTION_LINEAR ? linear : softmax * (near ? local : s->squares);
-    }
-    return all;
-}
-
-static double product_flops(const rf_config *c, const bench_shape *s)
-{
-    const double N = (double)s->N, L = (double)c->num_hidden_layers, C = (double)c->hidden_size;
-    const double F = (double)c->intermediate_size, E = (double)c->embedding_size;
-    const double projected = c->embedding_size != c->hidden_size ? 2 * N * E * C : 0;
-    if (c->attention_key_size) return L * 2 * N * C * (3 * F + (double)c->attention_key_size) + projected;
-    const double D = (double)rf_config_head_width(c), heads = (double)(c->num_attention_heads + rf_config_key_heads(c));
-    return L * (2 * N * (2 * C * D * heads + (rf_config_gated(c) ? 3 : 2) * C * F)) + projected;
-}
-
-double bench_encoder_flops(const rf_config *c, const bench_shape *s)
-{
-    return product_flops(c, s) + attention_flops(c, s, 0);
-}
-
-static double step_flops(const rf_config *c, const bench_shape *s)
-{
-    return 3 * product_flops(c, s) + attention_flops(c, s, 0) + attention_flops(c, s, 1);
-}
-
 /* Runs `one` for each --shape, or for each default shape. */
 rf_status bench_each_shape(bench_job *j, const char *const usual[], rf_status (*one)(bench_job *))
 {
@@ -222,8 +169,12 @@ static rf_status forward_body(void *arg, rf_error *why) { return bench_batches(a
 
 static rf_status forward_shape(bench_job *j)
 {
-    return bench_row(&j->b, "encoder", j->now.name, forward_body, &j->now,
-                     (bench_work){.tokens = (double)j->now.N, .flops = bench_encoder_flops(&j->config, &j->now)});
+    if (j->parts) return bench_list_parts(j, "encoder", forward_body, &j->now);
+    const double before = rf_session_flops(session);
+    const rf_status status = forward_body(&j->now, &j->b.io->why);
+    return status ? status
+                  : bench_row(&j->b, "encoder", j->now.name, forward_body, &j->now,
+                              (bench_work){.tokens = (double)j->now.N, .flops = rf_session_flops(session) - before});
 }
 
 rf_status bench_forward(bench_job *j)
@@ -282,10 +233,12 @@ static rf_status train_shape(bench_job *j, training *t)
             t->row[t->labels] = (int32_t)i;
             t->label[t->labels++] = j->now.id[i];
         }
-    const rf_config *c = &j->config;
-    const double head = 6 * (double)t->labels * (double)c->embedding_size * (double)(c->hidden_size + c->vocab_size);
-    return bench_row(&j->b, "step", j->now.name, train_body, t,
-                     (bench_work){.tokens = (double)N, .flops = step_flops(&j->config, &j->now) + head});
+    if (j->parts) return bench_list_parts(j, "step", train_body, t);
+    const double before = rf_train_step_flops(t->step);
+    const rf_status status = train_body(t, &j->b.io->why);
+    return status ? status
+                  : bench_row(&j->b, "step", j->now.name, train_body, t,
+                              (bench_work){.tokens = (double)N, .flops = rf_train_step_flops(t->step) - before});
 }
 
 static training *steps;                 /* of the case that runs */

@@ -16,6 +16,7 @@ static const struct bench_case { const char *name, *what; rf_status (*run)(bench
     {"tokenize", "text to tokens", bench_tokenize},
     {"kernels", "single kernels on every rung, one thread", bench_kernels},
     {"update", "one update by each optimizer, relative to a copy", bench_update},
+    {"parts", "operations of a forward pass and of an update", bench_parts},
     {"save", "time that training waits for a checkpoint", bench_save},
 };
 
@@ -26,8 +27,8 @@ static const struct bench_case *find_case(const char *name, rf_error *why)
         if (!strcmp(cases[i].name, name)) return &cases[i];
         cli_consider(&near, cases[i].name);
     }
-    rf_fail(why, RF_EARG, "bench: expected one of forward, train, attention, rope, gemm, tokenize, kernels, update and "
-            "save, got '%.60s'%s%s%s", name, near.best ? "; did you mean " : "", near.best ? near.best : "",
+    rf_fail(why, RF_EARG, "bench: expected one of forward, train, attention, rope, gemm, tokenize, kernels, update, "
+            "parts and save, got '%.60s'%s%s%s", name, near.best ? "; did you mean " : "", near.best ? near.best : "",
             near.best ? "?" : "");
     return NULL;
 }
@@ -49,7 +50,8 @@ static rf_status choose_config(bench_job *j)
 /* The operations of an encoder are not those of a translation model. */
 static rf_status measures(const bench_job *j, const char *name, rf_error *why)
 {
-    const bool encoder = !strcmp(name, "forward") || !strcmp(name, "train") || !strcmp(name, "attention");
+    const bool encoder = !strcmp(name, "forward") || !strcmp(name, "train") || !strcmp(name, "attention") ||
+                         !strcmp(name, "parts");
     if (!encoder || !j->config.is_encoder_decoder) return RF_OK;
     return rf_fail(why, RF_EUNSUPPORTED,
                    "%s: expected an encoder, got an encoder-decoder model (%s); bench/bench_translate and "
@@ -130,13 +132,14 @@ static const char *const examples[] = {
     "roformer bench rope",
     "roformer bench forward train --shape 8x128",
     "roformer bench forward --shape @bench/peers/lengths.txt",
+    "roformer bench parts --dtype bf16",
     "roformer bench attention --shape 4x512 --threads 1 --json",
     NULL,
 };
 
 const cli_command cmd_bench = {
     "bench",
-    "[forward|train|attention|rope|gemm|tokenize|kernels|update|save]...",
+    "[forward|train|attention|rope|gemm|tokenize|kernels|update|parts|save]...",
     "measure speed relative to the peak of this machine",
     "Prints for each shape the median and the 95th percentile of the time, tokens per second, operations or bytes per "
     "second, and the fraction of the peak.  The peak is measured at the same time with the same threads: by a loop of "

@@ -20,6 +20,9 @@ const cli_option cli_common_options[] = {
 #undef RFR
      "or ref, the formulas of the papers in double precision (default: the best of this machine)",
      NULL},
+    {"profile", 0, CLI_TEXT, C(profile), "FILE", NULL, 0, 0, NULL,
+     "write the time of every operation of the model to FILE, a trace that ui.perfetto.dev and chrome://tracing show",
+     NULL},
     {"quiet", 'q', CLI_FLAG, C(quiet), NULL, NULL, 0, 0, NULL, "do not print progress and notes to standard error",
      NULL},
     {"color", 0, CLI_CHOICE, C(color), "auto|always|never", "auto", 0, 0, NULL,

@@ -71,7 +71,7 @@ typedef struct cli_command {
 /* The options of every command. */
 typedef struct cli_common {
     int64_t threads;
-    const char *isa;
+    const char *isa, *profile;
     int quiet, color, help, short_help, version, man;
 } cli_common;
 enum { CLI_COLOR_AUTO, CLI_COLOR_ALWAYS, CLI_COLOR_NEVER };

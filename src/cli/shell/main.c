@@ -9,6 +9,7 @@
 
 #include "cli/shell/comm.h"
 #include "cli/shell/commands.h"
+#include "cli/shell/profile.h"
 #include "cli/help/help.h"
 #include "cli/io/io.h"
 
@@ -82,6 +83,13 @@ static int run(cli_parsed *p, const char *program)
     options.isa = p->common.isa;
     char dictionary[4096];
     if (cli_dictionary(dictionary, sizeof dictionary)) options.dictionary = dictionary;
+    if (p->common.profile && is_first()) {
+        options.tracer = cli_profile_add;
+        if (!cli_profile_open(p->common.profile)) {
+            rf_fail(&io.why, RF_EIO, "--profile: %s: cannot write: %s", p->common.profile, strerror(errno));
+            return cli_exit(&io);
+        }
+    }
     if (cli_comm() && p->command != &cmd_pretrain) {
         rf_fail(&io.why, RF_EARG, "%s: expected one process, got %d; only pretrain uses several",
                 p->command->name, cli_comm()->size);
@@ -90,8 +98,12 @@ static int run(cli_parsed *p, const char *program)
     }
     if (rf_ctx_new(&options, &io.ctx, &io.why)) return cli_exit(&io);
     cli_note_rung(&io);
-    const int code = p->command->run(p->args, &io);
+    int code = p->command->run(p->args, &io);
     rf_ctx_free(io.ctx);
+    if (!cli_profile_close() && code == CLI_DONE) {
+        cli_error("--profile: %s: cannot write: %s", p->common.profile, strerror(errno));
+        code = CLI_IO;
+    }
     return code;
 }
 

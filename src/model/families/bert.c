@@ -56,6 +56,5 @@ const rf_family rf__family_bert = {
     .silent = rf__silent_bert,
     .norm = RF_NORM_LAYER,
     .vector = rf__bert_vector,
-    .footprint = rf__bert_footprint,
     RF_BERT_LAYER,
 };

@@ -34,14 +34,6 @@ static const rf_config_key keys[] = {
     {0},
 };
 
-/* The vectors of task types, and their sums with the words, are stored as well. */
-static rf_footprint footprint(const rf_config *c, bool bf16)
-{
-    rf_footprint f = rf__bert_footprint(c, bf16);
-    f.embeddings += c->use_task_id ? 4 * 2 * (double)c->embedding_size : 0;
-    return f;
-}
-
 const rf_family rf__family_ernie = {
     .config = {.name = "ernie",
                .model_type = "ernie",
@@ -58,6 +50,5 @@ const rf_family rf__family_ernie = {
     .spelling = rf__spelling_bert,
     .silent = rf__silent_bert,
     .norm = RF_NORM_LAYER,
-    .footprint = footprint,
     RF_BERT_LAYER,
 };

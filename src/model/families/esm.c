@@ -121,16 +121,6 @@ rf_tensor *rf__esm_embed(rf_graph *g, const rf_block *b)
     return rf__mul(g, word, rf__constant(g, factor, 2, (int64_t[]){N, C}));
 }
 
-/* Norms before sub-layers are stored as in seq2seq.c; with token_dropout, factors and products are stored as well. */
-static rf_footprint footprint(const rf_config *c, bool bf16)
-{
-    const double C = (double)c->hidden_size;
-    rf_footprint f = rf__bert_footprint(c, bf16);
-    f.layer += 4 * 2 * (c->hidden_dropout_prob > 0 ? 2 : 1) * C;
-    f.embeddings += 4 * (c->token_dropout ? 2 : 1) * C;
-    return f;
-}
-
 const rf_spelling rf__esm_spelling[] = {
     {"LayerNorm.weight", "LayerNorm.gamma", false},
     {"LayerNorm.bias", "LayerNorm.beta", false},

@@ -52,7 +52,7 @@
                .position = "rotary", .one_width = true, .elsewhere = where},                                           \
     .prefix = "esm.", .embedding = rf__esm_embedding, .layer = layer, .head = rf__esm_heads,                           \
     .spelling = rf__esm_spelling, .silent = rf__esm_silent, .norm = RF_NORM_LAYER,                                     \
-    RF_BERT_LAYER_OF(rf__esm_embed), .finish = rf__bert_finish, .footprint = footprint
+    RF_BERT_LAYER_OF(rf__esm_embed), .finish = rf__bert_finish
 
 extern const rf_family_row rf__esm_embedding[];
 extern const rf_head_row rf__esm_heads[];

@@ -139,7 +139,6 @@ const rf_family rf__family_esmc = {
     .head = heads,
     .silent = rf__llama_silent,
     .finish = rf__bert_finish,
-    .footprint = rf__head_norms_footprint,
     .embedding = embedding,
     .layer = layer,
     RF_BERT_LAYER,

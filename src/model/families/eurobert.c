@@ -102,5 +102,5 @@ const rf_family rf__family_eurobert = {
                .summarizes = true,
                .one_width = true},
     .norm = RF_NORM_RMS,
-    RF_LLAMA_LAYER(heads, rf__llama_footprint),
+    RF_LLAMA_LAYER(heads),
 };

@@ -104,25 +104,6 @@ static rf_tensor *layer_forward(rf_graph *g, const rf_block *b, rf_tensor *h)
     return rf__norm(g, rf__spend(o), h, c->hidden_dropout_prob, NULL, NULL, c->layer_norm_eps, b->family->norm);
 }
 
-/* Stored per layer: the result of W_i before and after its activation; queries and keys, and the same rotated; the
- * heads' queries, keys and values; attention and its log-sum-exp; the gated sum; the input, deviation and result of the
- * norm.  Temporary: adjoints of the heads, of attention, of x, of the gated sum and of queries and keys. */
-static rf_footprint footprint(const rf_config *c, bool bf16)
-{
-    const double C = (double)c->hidden_size, U = (double)c->intermediate_size, S = (double)rf_config_head_width(c);
-    const double H = ceil(U / S), X = 2 * U + S;
-    const bool drops = c->hidden_dropout_prob > 0;
-    return (rf_footprint){
-        .embeddings = 4 * (drops ? 3 : 2) * C,
-        .layer = 4 * (X + 4 * S + 4 * H * S + H + U + 2 * C + 2) + (bf16 ? 2 : 4) * X,
-        .last = 4 * (X + 4 * S + 4 * H * S + H) + (bf16 ? 2 : 4) * X,
-        .passing = 4 * (4 * H * S + X + U + 2 * S),
-        .label = 4 * 2 * C,
-        .forward = 4 * (3 * C + X + 4 * S + 4 * H * S + U + 2 * C),
-        .forward_last = 4 * (3 * C + X + 4 * S + 4 * H * S),
-    };
-}
-
 /* ---- heads and config.json --------------------------------------------------------------------------------------- */
 
 static const rf_head_row heads[] = {
@@ -224,5 +205,4 @@ const rf_family rf__family_gau_alpha = {
     .qkv_bias = offsetof(layer_weights, in),
     .embed = rf__bert_embed,
     .layer_forward = layer_forward,
-    .footprint = footprint,
 };

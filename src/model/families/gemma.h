@@ -100,19 +100,11 @@ static void write_config(const rf_config *c, json_t **more)
     for (size_t i = 0; i < RF_COUNT(newer); i++) json_object_del(*more, newer[i]);
 }
 
-/* Two more norms are stored, and their results. */
-static rf_footprint footprint(const rf_config *c, bool bf16)
-{
-    rf_footprint f = rf__head_norms_footprint(c, bf16);
-    f.layer += 4 * 2 * (double)c->hidden_size;
-    return f;
-}
-
 #define RF_GEMMA(name_, title_)                                                                                        \
     .config = {.name = name_, .model_type = "gemma3_text", .title = title_, .sign = sign, .key = keys, .known = known, \
                .read = read_config, .write = write_config, .class = classes, .position = "rotary",                     \
                .by_kind = true, .flat = RF_ROPE_OF_GLOBAL,                                                             \
                .act = "hidden_activation", .usual_act = RF_ACT_GELU_TANH, .one_width = true},                          \
-    .norm = RF_NORM_RMS_ONE, RF_LLAMA_LAYER(rf__llama_heads, footprint)
+    .norm = RF_NORM_RMS_ONE, RF_LLAMA_LAYER(rf__llama_heads)
 
 #endif

@@ -168,6 +168,5 @@ const rf_family rf__family_gte = {
     .spelling = spelling,
     .silent = silent,
     .norm = RF_NORM_LAYER,
-    .footprint = rf__gated_footprint,
     RF_BERT_LAYER,
 };

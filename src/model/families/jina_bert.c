@@ -74,5 +74,4 @@ rf_status rf__jina_bert_read(const char *file, const json_t *root, rf_config *c,
 const rf_family rf__family_jina_bert = {
     RF_JINA_BERT("jina_bert", "JinaBERT", "jina-bert-implementation", false, NULL),
     .gate = RF_GATE_FIRST,
-    .footprint = rf__gated_footprint,
 };

@@ -42,17 +42,7 @@ static void write_config(const rf_config *c, json_t **more)
                            CODE "modeling_bert.JinaBertModel"));
 }
 
-/* The second norm's sum and result are stored as well. */
-static rf_footprint footprint(const rf_config *c, bool bf16)
-{
-    rf_footprint f = rf__head_norms_footprint(c, bf16);
-    f.layer += 4 * 2 * (double)c->hidden_size;
-    f.forward += 4 * (double)c->hidden_size;
-    return f;
-}
-
 const rf_family rf__family_jina_bert_qk = {
     RF_JINA_BERT("jina_bert_qk", "JinaBERT with norms of queries and keys", RF_JINA_BERT_QK, true, write_config),
     .gate = RF_GATE_SECOND,
-    .footprint = footprint,
 };

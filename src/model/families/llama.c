@@ -40,4 +40,4 @@ static const rf_known_key known[] = {
     {0},
 };
 
-const rf_family rf__family_llama = {RF_LLAMA("llama", "LLaMA", rf__llama_footprint)};
+const rf_family rf__family_llama = {RF_LLAMA("llama", "LLaMA")};

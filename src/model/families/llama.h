@@ -94,16 +94,15 @@
     RF_LLAMA_KNOWN
 
 /* The row of a causal model whose tables have the usual names. */
-#define RF_LLAMA(name_, title_, memory)                                                                                \
+#define RF_LLAMA(name_, title_)                                                                                        \
     .config = {.name = name_, .model_type = name_, .title = title_, .key = keys, .known = known,                       \
                .read = rf__llama_read, .write = rf__llama_write, .class = classes, .position = "rotary",               \
                .usual_act = RF_ACT_SILU, .one_width = true},                                                           \
-    .norm = RF_NORM_RMS, RF_LLAMA_LAYER(rf__llama_heads, memory)
+    .norm = RF_NORM_RMS, RF_LLAMA_LAYER(rf__llama_heads)
 
 /* The part of a family's row that all have. */
-#define RF_LLAMA_LAYER(heads, memory)                                                                                  \
+#define RF_LLAMA_LAYER(heads)                                                                                          \
     .prefix = "model.", .layers = "layers.", .gated = true, .gate = RF_GATE_FIRST, .head = heads,                      \
-    .silent = rf__llama_silent, .finish = rf__bert_finish, .footprint = memory, .embedding = embedding,                \
-    .layer = layer, RF_BERT_LAYER
+    .silent = rf__llama_silent, .finish = rf__bert_finish, .embedding = embedding, .layer = layer, RF_BERT_LAYER
 
 #endif

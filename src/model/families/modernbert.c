@@ -217,5 +217,4 @@ const rf_family rf__family_modernbert = {
     .norm = RF_NORM_LAYER,
     RF_BERT_LAYER,
     .finish = rf__bert_finish,
-    .footprint = rf__gated_footprint,
 };

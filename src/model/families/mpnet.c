@@ -82,6 +82,5 @@ const rf_family rf__family_mpnet = {
     .spelling = rf__spelling_lm_head,
     .silent = silent,
     .norm = RF_NORM_LAYER,
-    .footprint = rf__bert_footprint,
     RF_BERT_LAYER,
 };

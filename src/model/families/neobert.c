@@ -111,14 +111,6 @@ static void write_config(const rf_config *c, json_t **more)
         rf__json_set(more, "dim_head", json_integer(c->hidden_size / c->num_attention_heads));
 }
 
-/* Without a transform, a label only needs its row and its adjoint. */
-static rf_footprint footprint(const rf_config *c, bool bf16)
-{
-    rf_footprint f = rf__gated_footprint(c, bf16);
-    f.label = 4 * 2 * (double)c->hidden_size;
-    return f;
-}
-
 static const rf_silent silent[] = {{"freqs_cis", NULL}, {0}};
 
 const rf_family rf__family_neobert = {
@@ -148,5 +140,4 @@ const rf_family rf__family_neobert = {
     .norm = RF_NORM_RMS,
     RF_BERT_LAYER,
     .finish = rf__bert_finish,
-    .footprint = footprint,
 };

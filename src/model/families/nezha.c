@@ -41,6 +41,5 @@ const rf_family rf__family_nezha = {
     .spelling = rf__spelling_bert,
     .silent = rf__silent_bert,
     .norm = RF_NORM_LAYER,
-    .footprint = rf__bert_footprint,
     RF_BERT_LAYER,
 };

@@ -227,6 +227,5 @@ const rf_family rf__family_nomic_bert = {
     .spelling = spelling,
     .silent = silent,
     .norm = RF_NORM_LAYER,
-    .footprint = rf__gated_footprint,
     RF_BERT_LAYER,
 };

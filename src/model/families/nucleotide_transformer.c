@@ -34,14 +34,6 @@ static rf_status read_config(const char *file, const json_t *root, rf_config *c,
     return rf__esm_read(file, root, c, why);
 }
 
-/* With token_dropout, the factors of words as well. */
-static rf_footprint footprint(const rf_config *c, bool bf16)
-{
-    rf_footprint f = rf__gated_footprint(c, bf16);
-    f.embeddings += c->token_dropout ? 4 * (double)c->hidden_size : 0;
-    return f;
-}
-
 const rf_family rf__family_nucleotide_transformer = {
     RF_ESM("nucleotide_transformer", "Nucleotide Transformer", true,
            "transformers alone would load it as an ESM-2 with other feed-forward layers; it needs the code that "

@@ -28,4 +28,4 @@ static const rf_known_key known[] = {
     {0},
 };
 
-const rf_family rf__family_qwen2 = {RF_LLAMA("qwen2", "Qwen2", rf__llama_footprint)};
+const rf_family rf__family_qwen2 = {RF_LLAMA("qwen2", "Qwen2")};

@@ -31,4 +31,4 @@ static const rf_known_key known[] = {
     {0},
 };
 
-const rf_family rf__family_qwen3 = {RF_LLAMA("qwen3", "Qwen3", rf__head_norms_footprint)};
+const rf_family rf__family_qwen3 = {RF_LLAMA("qwen3", "Qwen3")};

@@ -43,7 +43,6 @@ static const rf_silent silent[] = {
     .config = {.name = name_, .model_type = type, .title = title_, .key = keys, .class = classes,                      \
                .position = "absolute", .positions = rf__positions_bert, .one_width = true},                            \
     .prefix = "roberta.", .embedding = embedding, .layer = rf__rows_bert_layer, .head = heads,                         \
-    .spelling = rf__spelling_lm_head, .silent = silent, .norm = RF_NORM_LAYER, .footprint = rf__bert_footprint,        \
-    RF_BERT_LAYER
+    .spelling = rf__spelling_lm_head, .silent = silent, .norm = RF_NORM_LAYER, RF_BERT_LAYER
 
 #endif

@@ -82,6 +82,5 @@ const rf_family rf__family_roformer = {
     .left_out = left_out,
     .norm = RF_NORM_LAYER,
     .vector = rf__bert_vector,
-    .footprint = rf__bert_footprint,
     RF_BERT_LAYER,
 };

@@ -31,14 +31,6 @@ static const rf_family_row masked[] = {
     {{0}, 0},
 };
 
-/* Without a transform, a label only needs its row and its adjoint. */
-static rf_footprint footprint(const rf_config *c, bool bf16)
-{
-    rf_footprint f = rf__bert_footprint(c, bf16);
-    f.label = 4 * 2 * (double)c->hidden_size;
-    return f;
-}
-
 static const rf_head_row heads[] = {
     {RF_HEAD_MLM, RF_HEAD_INPUT_ALL, masked, rf__head_none},
     RF_ROFORMER_HEADS,
@@ -80,6 +72,5 @@ const rf_family rf__family_roformer_v2 = {
     .spelling = rf__spelling_bert,
     .silent = silent,
     .norm = RF_NORM_RMS,
-    .footprint = footprint,
     RF_BERT_LAYER,
 };

@@ -164,44 +164,6 @@ rf_tensor *rf__bert_vector(rf_graph *g, const void *embedding, rf_tensor *x)
     return rf__linear(g, x, e->pooler, e->pooler_bias, RF_ACT_NONE);
 }
 
-/* Stored for a layer: query, key, value; attention and its log-sum-exp; the sums before the norms, their means and
- * deviations, and their results; the feed-forward before its activation. Temporary: the feed-forward after its
- * activation; adjoints of a norm's sum and of its dropout; those of query, key and value. For a label: its row,
- * transform (twice), norm and adjoint. Forward: a layer with its input, query, key, value; attention and its
- * projection; the feed-forward inside and out; both norms. */
-rf_footprint rf__bert_footprint(const rf_config *c, bool bf16)
-{
-    const double C = (double)c->hidden_size, E = (double)c->embedding_size, F = (double)c->intermediate_size,
-                 H = (double)c->num_attention_heads;
-    const bool projected = c->embedding_size != c->hidden_size, drops = c->hidden_dropout_prob > 0;
-    return (rf_footprint){
-        .embeddings = 4 * ((drops || projected ? 3 : 2) * E + (projected ? C : 0)),
-        .layer = 4 * (8 * C + H + 4) + (bf16 ? 2 : 4) * F,
-        .last = 4 * (4 * C + H),
-        .passing = 4 * (F + (drops ? 2 : 1) * C + 3 * C),
-        .label = 4 * (C + 4 * E),
-        .forward = 4 * (3 * E + (projected ? C : 0) + 8 * C + F),
-        .forward_last = 4 * (3 * E + (projected ? C : 0) + 4 * C),
-    };
-}
-
-/* With a gate, both of its halves and their result are stored as well, and the adjoints of all three are temporary.
- * With norms before the sub-layers, the results of the norms and of the dropout after each sub-layer are stored as
- * well. */
-rf_footprint rf__gated_footprint(const rf_config *c, bool bf16)
-{
-    const double F = (double)c->intermediate_size;
-    rf_footprint f = rf__bert_footprint(c, bf16);
-    f.layer += 4 * 2 * F;
-    f.passing += 4 * 2 * F;
-    f.forward += 4 * 2 * F;
-    if (!c->normalize_before) return f;
-    const double C = (double)c->hidden_size;
-    f.layer += 4 * 2 * (c->hidden_dropout_prob > 0 ? 2 : 1) * C;
-    f.embeddings += 4 * C;
-    return f;
-}
-
 const rf_family_row rf__rows_bert_embedding[] = {RF_BERT_WORDS, RF_BERT_WORDS_NORM, {{0}, 0}};
 const rf_family_row rf__rows_pooled[] = {RF_BERT_POOLED("KC", "K", RF_ROW_PRETRAINED), {{0}, 0}};
 const rf_family_row rf__rows_pooled_choice[] = {RF_BERT_POOLED("1C", "1", RF_ROW_PRETRAINED), {{0}, 0}};

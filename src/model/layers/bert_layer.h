@@ -26,8 +26,6 @@ rf_tensor *rf__bert_forward(rf_graph *g, const rf_block *b, rf_tensor *h);
 rf_tensor *rf__bert_source_keys(rf_graph *g, const rf_block *b);
 rf_tensor *rf__bert_finish(rf_graph *g, const rf_block *b, rf_tensor *h);
 rf_tensor *rf__bert_vector(rf_graph *g, const void *embedding, rf_tensor *x);
-rf_footprint rf__bert_footprint(const rf_config *c, bool bf16);
-rf_footprint rf__gated_footprint(const rf_config *c, bool bf16);
 
 /* Words, token types and their norm, with which embeddings of BERT's kind begin. */
 #define RF_BERT_WORDS                                                                                                  \

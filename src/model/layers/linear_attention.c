@@ -181,9 +181,13 @@ static const float *random_features(rf_graph *g, const rf_layer_context *at)
         if (draw == c->feature_draw) return kept->x;
     }
     const rf_mark mark = rf__scratch(g);
-    float *w = rf__push(g, (size_t)((f + 1) * D), sizeof *w);
-    double *work = rf__push(g, (size_t)(D * D), sizeof *work);
+    float *w = rf__values(g, (size_t)((f + 1) * D), sizeof *w);
+    double *work = rf__values(g, (size_t)(D * D), sizeof *work);
     if (g->error.code) return NULL;
+    if (g->dry) {
+        rf__scratch_end(g, mark);
+        return w;
+    }
     memset(w + f * D, 0, (size_t)D * sizeof *w);
     memcpy(w + f * D, &c->feature_draw, sizeof c->feature_draw);
     rfk__random_features((uint64_t)c->feature_seed, (uint64_t)c->feature_draw << 16 | (uint64_t)at->layer, f, D, w,

@@ -30,21 +30,6 @@ const rf_silent rf__llama_silent[] = {
     {0},
 };
 
-/* As with norms before sub-layers and a gate, but for the widths of queries, keys and values (there 3C, and C of the
- * result of attention), which are kept once more where they have norms. */
-static rf_footprint footprint(const rf_config *c, bool bf16, int copies)
-{
-    const double C = (double)c->hidden_size, q = (double)rf__config_query_columns(c),
-                 all = copies * (q + 2 * (double)rf__config_key_columns(c));
-    rf_footprint f = rf__gated_footprint(c, bf16);
-    f.layer += 4 * (all + q - 4 * C);
-    f.passing += 4 * (all - 3 * C);
-    f.forward += 4 * (all + q - 4 * C);
-    return f;
-}
-
-rf_footprint rf__llama_footprint(const rf_config *c, bool bf16) { return footprint(c, bf16, 1); }
-rf_footprint rf__head_norms_footprint(const rf_config *c, bool bf16) { return footprint(c, bf16, 2); }
 
 rf_status rf__layer_types_count(const char *file, const json_t *list, const rf_config *c, rf_error *why)
 {

@@ -7,8 +7,6 @@
 extern const rf_head_row rf__llama_heads[];
 extern const rf_silent rf__llama_silent[];
 
-rf_footprint rf__llama_footprint(const rf_config *c, bool bf16);
-rf_footprint rf__head_norms_footprint(const rf_config *c, bool bf16);       /* ... with norms of queries and keys     */
 
 /* rf_family_config.read and .write of models whose layers see all tokens, or all earlier ones: layer_types, if it is
  * there, has full_attention for each layer, and is not written. */

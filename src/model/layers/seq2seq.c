@@ -68,20 +68,3 @@ const rf_silent rf__seq2seq_silent[] = {
     {0},
 };
 
-/* For one stack; a label is its row and its adjoint. A decoder's layer also has attention to the source: query, result,
- * sum and norm of each of its tokens, key and value of each source token. With normalize_before, a sub-layer's result,
- * its dropout and the sum with h are stored as well, and there is a norm after the last layer. */
-rf_footprint rf__seq2seq_footprint(const rf_config *c, bool bf16)
-{
-    const double C = (double)c->hidden_size, H = (double)c->num_attention_heads;
-    rf_footprint f = rf__bert_footprint(c, bf16);
-    f.label = 4 * 2 * C;
-    if (c->normalize_before) {
-        f.layer += 4 * (c->is_decoder ? 3 : 2) * (c->hidden_dropout_prob > 0 ? 2 : 1) * C;
-        f.embeddings += 4 * C;
-    }
-    if (!c->is_decoder) return f;
-    f.layer += 4 * (4 * C + H + 2);
-    f.source = 4 * 2 * C;
-    return f;
-}

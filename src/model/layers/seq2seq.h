@@ -7,13 +7,12 @@
 extern const rf_family_row rf__rows_source_embeddings[], rf__rows_source_layer[];
 extern const rf_family_decoder rf__seq2seq_decoder;
 extern const rf_silent rf__seq2seq_silent[];
-rf_footprint rf__seq2seq_footprint(const rf_config *c, bool bf16);
 
 /* The part of a row that families with two such stacks share. */
 #define RF_SEQ2SEQ \
     .prefix = "model.", .embedding = rf__rows_source_embeddings, .layer = rf__rows_source_layer, \
     .decoder = &rf__seq2seq_decoder, .silent = rf__seq2seq_silent, .norm = RF_NORM_LAYER, \
-    .footprint = rf__seq2seq_footprint, .source_keys = rf__bert_source_keys, .finish = rf__bert_finish, RF_BERT_LAYER
+    .source_keys = rf__bert_source_keys, .finish = rf__bert_finish, RF_BERT_LAYER
 
 /* Keys under transformers' names, with the family's defaults; those that it does not have are written only if they
  * differ from the default. */

@@ -47,6 +47,27 @@ static int64_t keys_of(const rf_attention_spec *p, int64_t b)
     return p->past ? p->past->count[b] : start[b + 1] - start[b];
 }
 
+/* Pairs of a query and a key that it sees, in sequence b. */
+static double pairs_of(const rf_attention_spec *p, int64_t b)
+{
+    const int64_t T = p->start[b + 1] - p->start[b], K = keys_of(p, b);
+    double sum = 0;
+    if (!p->causal && !p->window) return (double)T * (double)K;
+    for (int64_t t = 0; t < T; t++) {
+        const int64_t n = K - T + t, first = p->window ? rf__max64(0, n - p->window) : 0;
+        const int64_t last = p->causal ? rf__max64(n, (p->prefixes ? p->prefixes[b] : p->prefix) - 1) : n + p->window;
+        sum += (double)(rf__min64(last, K - 1) - first + 1);
+    }
+    return sum;
+}
+
+/* Scores and sums of values; the backward pass takes twice as much. */
+static void count(rf_graph *g, const struct saved *s, int times)
+{
+    for (int64_t b = 0; b < s->spec.B; b++)
+        g->flops += pairs_of(&s->spec, b) * (double)(times * s->spec.heads * (4 * s->D + 2 * s->E));
+}
+
 /* The first key of a sequence in key_value, more_key and their gradients. */
 static int64_t first_key(const rf_attention_spec *p, int64_t b) { return p->key_value ? p->key_start[b] : p->start[b]; }
 
@@ -295,13 +316,9 @@ static void relate(rf_graph *g, struct saved *s)
     rfk_relative *is = rf__push(g, (size_t)H, sizeof *is);
     if (p->relative_bias) s->bias = rf__values(g, (size_t)(rows * H), sizeof *s->bias);
     for (int64_t h = 0; h < H && !g->error.code; h++)
-        is[h] = (rfk_relative){p->clip,
-                               head_of(p->relative_query, h, D),
-                               head_of(p->relative_key, h, D),
-                               head_of(p->relative_value, h, D),
-                               stride_of(p->relative_query),
-                               stride_of(p->relative_key),
-                               stride_of(p->relative_value),
+        is[h] = (rfk_relative){p->clip, head_of(p->relative_query, h, D), head_of(p->relative_key, h, D),
+                               head_of(p->relative_value, h, D), stride_of(p->relative_query),
+                               stride_of(p->relative_key), stride_of(p->relative_value),
                                s->bias ? s->bias + h * rows : NULL};
     s->relative = is;
 }
@@ -377,6 +394,7 @@ void rf__attention_back(rf_graph *g, rf_node *n)
     a.d_shared = shared_adjoints(g, s, keys);
     rfk_relative_grad *d = rf__push(g, (size_t)H, sizeof *d);
     if (g->error.code) return;
+    count(g, s, 2);
     for (int64_t h = 0; h < H; h++)
         d[h] = (rfk_relative_grad){at_head(t[QUERY], h), at_head(t[KEY], h), at_head(t[VALUE], h), t[QUERY].stride,
                                    t[KEY].stride,        t[VALUE].stride,    at_head(t[BIAS], h)};
@@ -405,6 +423,7 @@ void rf__attention_run(rf_graph *g, rf_node *n)
     get_scratch(g, &a, rfk_attention_scratch);
     get_units(g, &a, QUERIES);
     if (g->error.code) return;
+    count(g, s, 1);
     rf__each(g, a.units, attend, &a);
     rf__scratch_end(g, mark);
 }

@@ -46,6 +46,6 @@ rf_tensor *rf__embed(rf_graph *g, rf_tensor *table, const int32_t id[], int64_t 
                 (long long)table->dim[0], (int)id[n]);
 
     rf_tensor *y = rf__new(g, 2, (int64_t[]){N, table->dim[1]});
-    struct saved s = {rf__kept(g, rf__tracked(g, RF_IN(table)), id, (size_t)N, sizeof *id)};
+    struct saved s = {rf__for_back(g, rf__tracked(g, RF_IN(table)), id, (size_t)N, sizeof *id)};
     return rf__call(g, RF_OP(embed), y, RF_IN(table), &s, sizeof s);
 }

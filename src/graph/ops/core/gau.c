@@ -8,7 +8,7 @@
  *
  * The single head of the unit has values that are wider than its queries and keys.  Attention treats it as H heads of S
  * columns with the same scores.  Each backward adds to the columns of x that its operation read. */
-#include "graph/ops/core/kept.h"
+#include "graph/graph.h"
 
 struct saved { int64_t U, S; const float *scale; };
 
@@ -108,7 +108,7 @@ rf_tensor *rf__gau_pair(rf_graph *g, rf_tensor *x, rf_tensor *a, rf_tensor *b, c
     RF_NEED(g, scale, RF_EARG, "gau_pair: scale: expected a number for each token, got NULL");
     rf_tensor *y = rf__new(g, 2, (int64_t[]){N, 2 * S});
     const bool track = rf__tracked(g, RF_IN(x, a, b));
-    struct saved s = {U, S, rf__kept_values(g, track, scale, N)};
+    struct saved s = {U, S, rf__values_for_back(g, track, scale, N)};
     if (track) {
         rf__needed(x);
         rf__needed(a);

@@ -2,7 +2,7 @@
  *
  *     y  = sum_i w_i x_i
  *     dx = dy w */
-#include "graph/ops/core/kept.h"
+#include "graph/graph.h"
 
 struct saved { const float *weight; };
 
@@ -32,6 +32,6 @@ rf_tensor *rf__inner(rf_graph *g, rf_tensor *x, const float weight[])
     const int64_t n = rf__size(x);
     RF_NEED(g, weight || !n, RF_EARG, "inner: expected weights for %lld values, got NULL", (long long)n);
     rf_tensor *y = rf__new(g, 1, (int64_t[]){1});
-    struct saved s = {rf__kept_values(g, rf__tracked(g, RF_IN(x)), weight, n)};
+    struct saved s = {rf__values_for_back(g, rf__tracked(g, RF_IN(x)), weight, n)};
     return rf__call(g, RF_OP(inner), y, RF_IN(x), &s, sizeof s);
 }

@@ -114,6 +114,7 @@ static void packed_part(rf_graph *g, const rf_tensor *x, const rf_tensor *w, con
     const int64_t N = x->dim[0], all = w->dim[0];
     const rf_mark mark = rf__scratch(g);
     float *whole = p->count < all ? rf__values(g, (size_t)N, (size_t)all * sizeof *whole) : y;
+    g->flops += 2.0 * (double)N * (double)all * (double)x->dim[1];
     if (!rf__computes(g)) return;
     rf_packed_product(g->ctx, w->packed, N, x->f32, x->dim[1], b ? b->f32 : NULL, act, whole, all, &g->error);
     if (whole == y) return;
@@ -217,6 +218,7 @@ static void pair_run(rf_graph *g, rf_node *n)
     const rf_tensor *x = n->in[0], *up = n->in[1], *up_bias = n->in[2], *down = n->in[3], *down_bias = n->in[4];
     const rf__pair both = {up->packed, down->packed, x->dim[0], x->f32, x->dim[1], up_bias ? up_bias->f32 : NULL,
                            s->act, down_bias ? down_bias->f32 : NULL, n->out->f32, n->out->dim[1]};
+    g->flops += 2.0 * (double)x->dim[0] * (double)(up->dim[0] * up->dim[1] + down->dim[0] * down->dim[1]);
     if (rf__computes(g)) rf__packed_pair(g->ctx, &both, s->blocks, &g->error);
 }
 

@@ -9,7 +9,7 @@
  * rounded to it; all sums are in f32. */
 #include <math.h>
 
-#include "graph/ops/core/kept.h"
+#include "graph/graph.h"
 #include "kernel/attention/linear/linear_attention.h"
 
 struct saved {
@@ -129,6 +129,12 @@ static void attend_back(void *arg, int64_t i, int worker)
     rfk__linear_back(&p, &d, a->scratch + (size_t)worker * a->each);
 }
 
+static void count(rf_graph *g, const struct saved *s, int back)
+{
+    g->flops += (double)(s->spec.start[s->spec.B] * s->spec.heads) *
+                rf_linear_attention_flops(s->map->name, s->features, s->D, s->spec.causal, back);
+}
+
 /* Panels of the random features, and scratch for every worker, large enough for every sequence. */
 static void get_scratch(rf_graph *g, struct pass *a, size_t (*needs)(const rfk__linear *))
 {
@@ -158,6 +164,7 @@ void rf__linear_attention_run(rf_graph *g, rf_node *n)
     get_scratch(g, &a, rfk__linear_scratch);
     a.underflows = rf__values(g, (size_t)units, sizeof *a.underflows);
     if (g->error.code) return;
+    count(g, s, 0);
     rf__each(g, units, attend, &a);
     for (int64_t i = 0; s->spec.underflows && i < units && rf__computes(g); i++) *s->spec.underflows += a.underflows[i];
     rf__scratch_end(g, mark);
@@ -171,6 +178,7 @@ void rf__linear_attention_back(rf_graph *g, rf_node *n)
     const rf_mark mark = rf__scratch(g);
     get_scratch(g, &a, rfk__linear_back_scratch);
     if (g->error.code) return;
+    count(g, s, 1);
     rf__each(g, s->spec.B * s->spec.heads, attend_back, &a);
     rf__scratch_end(g, mark);
     rf__adjoint(g, n->in[0], a.d_qkv);
@@ -237,7 +245,7 @@ static void keep(rf_graph *g, struct saved *s)
     p->start = rf__copy(g, p->start, (size_t)p->B + 1, sizeof *p->start);
     if (p->row) p->row = rf__copy(g, p->row, (size_t)s->N, sizeof *p->row);
     if (p->decay) p->decay = rf__copy(g, p->decay, (size_t)(s->features / 2), sizeof *p->decay);
-    if (s->map->projects) p->random = rf__kept_values(g, true, p->random, s->features * s->D);
+    if (s->map->projects) p->random = rf__values_for_back(g, true, p->random, s->features * s->D);
 }
 
 rf_tensor *rf__linear_attention(rf_graph *g, rf_tensor *qkv, const rf_linear_attention_spec *spec)

@@ -77,6 +77,6 @@ rf_tensor *rf__mix(rf_graph *g, rf_tensor *table, int terms, const float c[], co
     }
     rf_tensor *y = rf__new(g, 2, (int64_t[]){N, table->dim[1]});
     for (int k = 0; k < terms; k++)
-        s.id[k] = rf__kept(g, rf__tracked(g, RF_IN(table)), id[k], (size_t)N, sizeof *id[k]);
+        s.id[k] = rf__for_back(g, rf__tracked(g, RF_IN(table)), id[k], (size_t)N, sizeof *id[k]);
     return rf__call(g, RF_OP(mix), y, RF_IN(table), &s, sizeof s);
 }

@@ -118,7 +118,7 @@ rf_tensor *rf__pool(rf_graph *g, rf_tensor *x, const int32_t start[], int64_t B,
     const bool track = rf__tracked(g, RF_IN(x));
     const int64_t C = x->dim[1];
     rf_tensor *y = rf__new(g, 2, (int64_t[]){B, C});
-    struct saved s = {rf__kept(g, track, start, (size_t)B + 1, sizeof *start), how, NULL};
+    struct saved s = {rf__for_back(g, track, start, (size_t)B + 1, sizeof *start), how, NULL};
     if (track && how == RF_POOL_MAX) s.which = rf__values(g, (size_t)(B * C), sizeof *s.which);
     return rf__call(g, RF_OP(pool), y, RF_IN(x), &s, sizeof s);
 }

@@ -30,6 +30,6 @@ rf_tensor *rf__rows(rf_graph *g, rf_tensor *x, const int32_t row[], int64_t n)
                 (long long)i, (long long)x->dim[0], (int)row[i]);
 
     rf_tensor *y = rf__new(g, 2, (int64_t[]){n, x->dim[1]});
-    struct saved s = {rf__kept(g, rf__tracked(g, RF_IN(x)), row, (size_t)n, sizeof *row)};
+    struct saved s = {rf__for_back(g, rf__tracked(g, RF_IN(x)), row, (size_t)n, sizeof *row)};
     return rf__call(g, RF_OP(rows), y, RF_IN(x), &s, sizeof s);
 }

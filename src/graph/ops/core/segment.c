@@ -88,7 +88,7 @@ rf_tensor *rf__segment(rf_graph *g, rf_tensor *x, rf_tensor *b, rf_tensor *e, in
             (long long)C);
     const bool track = rf__tracked(g, RF_IN(x, b, e));
     rf_tensor *y = rf__new(g, 2, (int64_t[]){x->dim[0], heads * types});
-    struct saved s = {heads, C / heads, types, rf__kept(g, track, type, (size_t)x->dim[0], sizeof *type)};
+    struct saved s = {heads, C / heads, types, rf__for_back(g, track, type, (size_t)x->dim[0], sizeof *type)};
     if (track) {
         rf__needed(x);
         rf__needed(b);

@@ -86,7 +86,7 @@ rf_tensor *rf__recur(rf_graph *g, rf_tensor *z, rf_tensor *u, const int32_t star
     RF_STARTS(g, "recur", start, B, z->dim[0], 0);
     const bool track = rf__tracked(g, RF_IN(z, u));
     rf_tensor *y = rf__like(g, z);
-    struct saved s = {rf__kept(g, track, start, (size_t)B + 1, sizeof *start), B};
+    struct saved s = {rf__for_back(g, track, start, (size_t)B + 1, sizeof *start), B};
     if (track) rf__needed(y);
     return rf__call(g, RF_OP(recur), y, RF_IN(z, u), &s, sizeof s);
 }

@@ -288,6 +288,15 @@ static void get_scratch(rf_graph *g, struct pass *a)
 
 /* ---- both -------------------------------------------------------------------------------------------------------- */
 
+/* Each pair has one score and one value; the backward pass takes twice as much. */
+static void count(rf_graph *g, const struct saved *s, int times)
+{
+    for (int64_t b = 0; b < s->B; b++) {
+        const double T = (double)length(s, b), pairs = s->causal ? T * (T + 1) / 2 : T * T;
+        g->flops += 4 * times * pairs * (double)(s->heads * s->D);
+    }
+}
+
 void rf__near_far_run(rf_graph *g, rf_node *n)
 {
     const struct saved *s = n->saved;
@@ -311,6 +320,7 @@ void rf__near_far_run(rf_graph *g, rf_node *n)
             (*block)[0] = (int32_t)b;
             (*block++)[1] = (int32_t)from;
         }
+    count(g, s, 1);
     rf__each(g, blocks * s->heads, s->tiles ? attend_tiles : attend, &a);
     rf__scratch_end(g, mark);
 }
@@ -332,6 +342,7 @@ void rf__near_far_back(rf_graph *g, rf_node *n)
     get_scratch(g, &a);
     if (s->tiles) get_workspace(g, &a, rfk_attention_back_scratch, 2 * a.row * s->D);
     if (g->error.code) return;
+    count(g, s, 2);
     rf__each(g, s->B * s->heads, s->tiles ? attend_tiles_back : attend_back, &a);
     rf__scratch_end(g, mark);
     for (int i = 0; i < PARTS; i++)
@@ -363,8 +374,8 @@ rf_tensor *rf__near_far(rf_graph *g, rf_tensor *near, rf_tensor *past, rf_tensor
     rf_tensor *y = rf__new(g, 2, (int64_t[]){s.N, near->dim[1] / 3});
     for (int i = 0; i < PARTS && s.tiles && track; i++)
         if (anywhere(&s, i)) s.lse[i] = rf__values(g, (size_t)(s.heads * s.N), sizeof *s.lse[i]);
-    s.start = rf__kept(g, track, spec->start, (size_t)spec->B + 1, sizeof *spec->start);
-    s.position = rf__kept(g, track, spec->position, (size_t)near->dim[0], sizeof *spec->position);
+    s.start = rf__for_back(g, track, spec->start, (size_t)spec->B + 1, sizeof *spec->start);
+    s.position = rf__for_back(g, track, spec->position, (size_t)near->dim[0], sizeof *spec->position);
     for (int i = 0; i < PARTS && track; i++) rf__needed(in[i]);
     if (track) rf__needed(y);
     return rf__call(g, RF_OP(near_far), y, in, PARTS, &s, sizeof s);

@@ -57,6 +57,6 @@ rf_tensor *rf__rotate(rf_graph *g, const rf_rope *rope, rf_tensor *x, int64_t he
 
     rf_tensor *y = rf__like(g, x);
     struct saved s = {rope, NULL, heads, D};
-    s.row = rf__kept(g, rf__tracked(g, RF_IN(x)), row, (size_t)x->dim[0], sizeof *row);
+    s.row = rf__for_back(g, rf__tracked(g, RF_IN(x)), row, (size_t)x->dim[0], sizeof *row);
     return rf__call(g, RF_OP(rotate), y, RF_IN(x), &s, sizeof s);
 }

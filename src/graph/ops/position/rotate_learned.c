@@ -116,8 +116,8 @@ rf_tensor *rf__rotate_learned(rf_graph *g, rf_tensor *x, rf_tensor *w, const rf_
     rf_tensor *y = rf__like(g, x);
     s.cos = rf__values(g, (size_t)(N * half), sizeof *s.cos);
     s.sin = rf__values(g, (size_t)(N * half), sizeof *s.sin);
-    s.spec.position = rf__kept(g, track, spec->position, (size_t)N, sizeof *spec->position);
-    s.spec.theta = rf__kept(g, track, spec->theta, (size_t)half, sizeof *spec->theta);
+    s.spec.position = rf__for_back(g, track, spec->position, (size_t)N, sizeof *spec->position);
+    s.spec.theta = rf__for_back(g, track, spec->theta, (size_t)half, sizeof *spec->theta);
     if (track) rf__needed(y);
     return rf__call(g, RF_OP(rotate_learned), y, RF_IN(x, w), &s, sizeof s);
 }

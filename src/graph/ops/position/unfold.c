@@ -77,6 +77,6 @@ rf_tensor *rf__unfold(rf_graph *g, rf_tensor *x, int64_t before, int64_t after, 
     RF_STARTS(g, "unfold", start, B, x->dim[0], 0);
     struct saved s = {NULL, B, before, after};
     rf_tensor *y = rf__new(g, 2, (int64_t[]){x->dim[0], x->dim[1] * (before + after + 1)});
-    s.start = rf__kept(g, rf__tracked(g, RF_IN(x)), start, (size_t)B + 1, sizeof *start);
+    s.start = rf__for_back(g, rf__tracked(g, RF_IN(x)), start, (size_t)B + 1, sizeof *start);
     return rf__call(g, RF_OP(unfold), y, RF_IN(x), &s, sizeof s);
 }
