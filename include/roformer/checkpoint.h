@@ -298,13 +298,6 @@ int64_t rf_config_parameters(const rf_config *c);
 /* Columns of the queries and keys of a head: attention_key_size, head_dim, or hidden_size / num_attention_heads. */
 int64_t rf_config_head_width(const rf_config *c);
 
-/* Heads of keys and values: num_key_value_heads, or num_attention_heads. */
-int64_t rf_config_key_heads(const rf_config *c);
-
-/* 1: the feed-forward layers of the family have a gate: an additional matrix of intermediate_size rows; 0: they have
- * none. */
-int rf_config_gated(const rf_config *c);
-
 const char *rf_rope_type_name(rf_rope_type type);           /* as in rope_scaling: "default", "linear", "yarn", ... */
 
 /* ---- sentence-transformers' folders ------------------------------------------------------------------------------ */

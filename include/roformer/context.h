@@ -44,7 +44,7 @@ typedef struct rf_operation {
 } rf_operation;
 
 /* Called in the thread that ran the operation, at its end; from several threads at once if several use the context. It
- * must not call the library. Operations of a layer that is recomputed are also within the backward pass that does it. */
+ * must not call the library. Operations of a recomputed layer are also within the backward pass that recomputes it. */
 typedef void rf_tracer(void *user, const rf_operation *o);
 
 /* Structs of options begin with their size. The call that sets the defaults also sets the size, for example

@@ -68,6 +68,7 @@ void *rf__arena_count(rf_arena *a, size_t size)
     const size_t need = aligned(size), at = a->total;
     size_t end;
     if (!need || !rf__checked_add(at, need, &end) || !rf__checked_add(end, ALIGN, &end)) return NULL;
+    a->counts = true;
     count(a, need);
     return (void *)(uintptr_t)(ALIGN + at);             /* nobody reads it; in the first pages for small graphs       */
 }
@@ -77,7 +78,9 @@ void *rf__arena_push(rf_arena *a, size_t size)
     const size_t need = aligned(size);
     if (!need) return NULL;
     if (!a->block || a->block->size - a->block->used < need) {
-        size_t grown = a->block ? a->total : FIRST;          /* a new block at least doubles the arena */
+        size_t grown = 0;                                    /* a new block at least doubles the arena */
+        for (const rf_arena_block *old = a->block; old; old = old->older) grown += old->used;
+        if (!grown) grown = FIRST;
         rf_arena_block *b = new_block(a->ctx, grown > need ? grown : need);
         if (!b && grown > need) b = new_block(a->ctx, need);
         if (!b) return NULL;
@@ -114,7 +117,9 @@ void rf__arena_release(rf_arena *a, rf_mark mark)
 
 bool rf__arena_reset(rf_arena *a)
 {
-    if (a->block && (a->block->older || a->block->size < a->peak)) {
+    if (a->counts) {
+        rf__arena_clear(a);                                  /* its peak was never in memory */
+    } else if (a->block && (a->block->older || a->block->size < a->peak)) {
         const size_t peak = a->peak;
         rf__arena_clear(a);
         a->block = new_block(a->ctx, peak);

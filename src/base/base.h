@@ -73,6 +73,7 @@ typedef struct rf_arena {
     rf_arena_block *block;              /* newest first */
     size_t total;                       /* bytes allocated since the last reset, with alignment */
     size_t peak;                        /* the largest total so far */
+    bool counts;                        /* some of it has no memory */
 } rf_arena;
 
 typedef struct rf_mark { rf_arena_block *block; size_t used, total; } rf_mark;

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 const rf_op rf__ops[RF_OP_COUNT] = {
-#define RFO(name, equation) {#name, equation, rf__##name##_run, rf__##name##_back},
+#define RFO(name, equation, each) {#name, equation, rf__##name##_run, rf__##name##_back, each},
 #include "graph/ops.def"
 #undef RFO
 };
@@ -356,12 +356,22 @@ static void run(rf_graph *g, rf_node *n, bool back)
     g->ctx->tracer(g->ctx->tracer_user, &o);
 }
 
+static void count(rf_graph *g, const rf_node *n)
+{
+    const int64_t size = rf__size(n->out);
+    g->others += (double)n->op->each * (double)size;
+    g->moved += sizeof(float) * (double)size;
+    for (int i = 0; i < RF_INPUTS; i++)
+        if (n->in[i] && !n->in[i]->parameter) g->moved += sizeof(float) * (double)rf__size(n->in[i]);
+}
+
 rf_tensor *rf__call(rf_graph *g, const rf_op *op, rf_tensor *out, rf_tensor *const in[], int n, void *saved,
                    size_t size)
 {
     if (g->error.code) return &g->nil.t;
     rf_node call = {.op = op, .out = out, .saved = saved};
     for (int i = 0; i < n; i++) call.in[i] = in[i];
+    count(g, &call);
     run(g, &call, false);
     if (g->error.code) return &g->nil.t;
     return rf__tracked(g, in, n) ? record(g, &call, size) : out;

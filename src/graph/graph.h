@@ -24,7 +24,7 @@
 #include "graph/tensor.h"
 
 typedef enum rf_op_id {
-#define RFO(name, equation) RF_OP_##name,
+#define RFO(name, equation, each) RF_OP_##name,
 #include "graph/ops.def"
 #undef RFO
     RF_OP_COUNT
@@ -35,12 +35,13 @@ typedef void rf_op_body(rf_graph *g, rf_node *n);
 typedef struct rf_op {
     const char *name, *equation;
     rf_op_body *run;                    /* computes the values of out; may complete `saved`                           */
-    rf_op_body *back;                   /* from the adjoint of out: those of in                                       */
+    rf_op_body *back;                   /* from the adjoint of out: those of in; NULL: only forward                   */
+    int each;                           /* arithmetic for an element of out besides products                          */
 } rf_op;
 extern const rf_op rf__ops[RF_OP_COUNT];
 #define RF_OP(name) (&rf__ops[RF_OP_##name])
 
-#define RFO(name, equation) rf_op_body rf__##name##_run, rf__##name##_back;
+#define RFO(name, equation, each) rf_op_body rf__##name##_run, rf__##name##_back;
 #include "graph/ops.def"
 #undef RFO
 
@@ -84,6 +85,7 @@ struct rf_graph {
     rf_key key;                         /* dropout: of (seed, step)                                                   */
     uint32_t drops;                     /* number of dropouts so far in this step                                     */
     double flops;                       /* of products and attention so far                                           */
+    double others, moved;               /* forward: other arithmetic; bytes of inputs, except parameters, and results */
     int losses;                         /* recorded operations that have computed their gradients already             */
     rf_node *last;
     rf_spare *spare;
@@ -261,7 +263,8 @@ typedef struct rf_loss_saved {
 typedef double rf_loss_body(const rf_node *n);
 
 /* rf__call of a loss of z.  Adds the sum and the hits to *sum and *hits (or NULL). */
-rf_tensor *rf__loss(rf_graph *g, const rf_op *op, rf_tensor *z, void *saved, size_t size, double *sum, int64_t *hits);
+rf_tensor *rf__loss_call(rf_graph *g, const rf_op *op, rf_tensor *z, void *saved, size_t size, double *sum,
+                         int64_t *hits);
 void rf__loss_run(rf_graph *g, rf_node *n, rf_loss_body *body);
 void rf__loss_back(rf_graph *g, rf_node *n);
 

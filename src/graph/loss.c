@@ -4,7 +4,8 @@
  * double, together with their gradient; the backward pass only multiplies it by the adjoint of the loss. */
 #include "graph/graph.h"
 
-rf_tensor *rf__loss(rf_graph *g, const rf_op *op, rf_tensor *z, void *saved, size_t size, double *sum, int64_t *hits)
+rf_tensor *rf__loss_call(rf_graph *g, const rf_op *op, rf_tensor *z, void *saved, size_t size, double *sum,
+                         int64_t *hits)
 {
     rf_loss_saved *s = saved;
     if (rf__tracked(g, RF_IN(z))) s->dz = rf__floats(g, rf__size(z));

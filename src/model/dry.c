@@ -1,8 +1,11 @@
 /* dry.c — see dry.h. */
 #include "model/dry.h"
 
+#include <stdio.h>
+
 #include "graph/graph.h"
 #include "model/encoder.h"
+#include "roformer/inspect/positions.h"
 
 /* All ids are 0. */
 typedef struct texts { rf_batch batch; int32_t *id, *start; } texts;
@@ -59,8 +62,8 @@ static rf_tensor *step(rf_graph *g, rf_encoder *e, const rf_dry *d, const texts 
     return rf__mlm_loss(g, e, h, row, row + d->labels, d->labels, 1, NULL, NULL);
 }
 
-static rf_status count(const rf_params *p, const rf_dry *d, const texts side[2], const int32_t row[], rf_dry_step *out,
-                       rf_error *why)
+static rf_status count(const rf_params *p, const rf_dry *d, const texts side[2], const int32_t row[],
+                       rf_dry_result *out, rf_error *why)
 {
     rf_encoder *e = NULL;
     rf_graph *g = NULL;
@@ -75,17 +78,17 @@ static rf_status count(const rf_params *p, const rf_dry *d, const texts side[2],
         const rf_error *failed = rf__graph_error(g);
         status = failed->code ? rf_fail(why, failed->code, "%s", failed->text)
                  : d->train   ? rf__backward(g, y, why) : RF_OK;
-        *out = (rf_dry_step){(double)rf__graph_memory(g), rf__graph_flops(g)};
+        *out = (rf_dry_result){(double)rf__graph_memory(g), g->flops, g->others, g->moved};
     }
     rf__graph_free(g);
     rf__encoder_free(e);
     return status;
 }
 
-rf_status rf__dry_step(const rf_params *p, const rf_dry *d, rf_dry_step *out, rf_error *why)
+rf_status rf__dry_step(const rf_params *p, const rf_dry *d, rf_dry_result *out, rf_error *why)
 {
     texts side[2] = {0};
-    *out = (rf_dry_step){0};
+    *out = (rf_dry_result){0};
     if (d->tokens < 1) return RF_OK;
     if (d->tokens > INT32_MAX)
         return rf_fail(why, RF_ERANGE, "a batch: expected at most %d tokens, got %lld", INT32_MAX,
@@ -101,4 +104,33 @@ rf_status rf__dry_step(const rf_params *p, const rf_dry *d, rf_dry_step *out, rf
     texts_free(p->ctx, &side[0]);
     texts_free(p->ctx, &side[1]);
     return status;
+}
+
+/* ---- for tools: roformer/inspect/positions.h --------------------------------------------------------------------- */
+
+/* A forward pass of one text of T tokens without the head. */
+static rf_status forward(const rf_ctx *ctx, const rf_config *c, int64_t T, rf_dry_result *out, rf_error *why)
+{
+    rf_params p;
+    rf_status status = rf__params_new(ctx, c, &p, why);
+    if (status) return status;
+    status = rf__dry_step(&p, &(rf_dry){.tokens = T, .longest = T}, out, why);
+    rf__params_free(&p);
+    return status;
+}
+
+rf_status rf_position_cost(const rf_ctx *ctx, const rf_config *c, int64_t T, double *flops, double *bytes,
+                           rf_error *why)
+{
+    rf_dry_result with, without;
+    if (!(ctx && c)) return rf__missing("rf_position_cost", "ctx, config", why);
+    if (T < 1) return rf_fail(why, RF_ERANGE, "rf_position_cost: tokens: expected at least 1, got %lld", (long long)T);
+    rf_config none = *c;
+    snprintf(none.position_embedding_type, sizeof none.position_embedding_type, "none");
+    rf_status status = forward(ctx, c, T, &with, why);
+    if (!status) status = forward(ctx, &none, T, &without, why);
+    if (status) return status;
+    if (flops) *flops = (with.flops + with.others - without.flops - without.others) / (double)T;
+    if (bytes) *bytes = (with.moved - without.moved) / (double)T;
+    return RF_OK;
 }

@@ -14,13 +14,15 @@ typedef struct rf_dry {
     rf_type products;
 } rf_dry;
 
-typedef struct rf_dry_step {
+typedef struct rf_dry_result {
     double bytes;                       /* peak of the graph's arena; scratch of products and tables that the encoder
                                            keeps between steps are not in it */
     double flops;                       /* of products and attention                                                  */
-} rf_dry_step;
+    double others, moved;               /* of the forward pass: other arithmetic; bytes of inputs, except parameters,
+                                           and results of operations */
+} rf_dry_result;
 
 /* RF_ENOMEM; otherwise what the model's own forward pass refuses. */
-rf_status rf__dry_step(const rf_params *p, const rf_dry *d, rf_dry_step *out, rf_error *why);
+rf_status rf__dry_step(const rf_params *p, const rf_dry *d, rf_dry_result *out, rf_error *why);
 
 #endif

@@ -3,13 +3,6 @@
 
 #include <string.h>
 
-void rf__position_sum_cost(const rf_config *c, int64_t T, double *flops, double *bytes)
-{
-    (void)T;
-    *flops = (double)c->embedding_size;
-    *bytes = 16 * (double)c->embedding_size;
-}
-
 int64_t rf__position_grid(const rf_config *c)
 {
     int64_t side = 1;

@@ -84,10 +84,6 @@ struct rf_position {
     /* What sequences store for it (cache.h): floats of embed's state, columns of more_key. NULL: none. */
     int64_t (*state)(const rf_config *c);
     int64_t (*key_columns)(const rf_config *c);
-
-    /* Additional cost of a forward pass for each token of a text of T tokens, in all layers together: arithmetic, and
-     * bytes read or written. NULL: none. */
-    void (*cost)(const rf_config *c, int64_t T, double *flops, double *bytes);
 };
 
 /* What attention of a layer is about to compute, for an observer of inference. */
@@ -109,9 +105,6 @@ int64_t rf__position_grid(const rf_config *c);
 double rf__sinusoidal_frequency(const rf_config *c, int64_t t, int64_t width);     /* sinusoidal_base^(-2t/width)     */
 void rf__sinusoidal_row(const rf_config *c, int64_t m, float *row, int64_t width); /* sines and cosines, interleaved  */
 rf_status rf__sinusoidal_even(const rf_config *c, rf_error *why);                  /* embedding_size is               */
-
-/* A vector for each token, added to its word. */
-void rf__position_sum_cost(const rf_config *c, int64_t T, double *flops, double *bytes);
 
 /* ---- rotary: shared by its files (rope_scaling.c) ---------------------------------------------------------------- */
 

@@ -120,14 +120,6 @@ int rf_position_flags(const rf_position *p)
     return p ? p->flags | (p->relate ? RF_POSITION_RELATIVE : 0) : 0;
 }
 
-void rf_position_cost(const rf_position *p, const rf_config *c, int64_t T, double *flops, double *bytes)
-{
-    double f = 0, b = 0;
-    if (p && c && p->cost) p->cost(c, T, &f, &b);
-    if (flops) *flops = f;
-    if (bytes) *bytes = b;
-}
-
 rf_status rf__position_caches(const rf_position *p, const rf_config *c, rf_error *why)
 {
     if (p->attend)

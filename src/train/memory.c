@@ -12,7 +12,7 @@
 #include "train/memory.h"
 #include "optim/optimizer.h"
 
-/* ---- memory of a step: what its own code would hold (model/dry.h), and what the encoder keeps ---------------------- */
+/* ---- memory of a step: what its own code would hold (model/dry.h), and what the encoder keeps -------------------- */
 
 /* Number of tokens that are predicted. */
 static int64_t labels_of(const rf_params *p, const rf_train_options *o, int64_t tokens)
@@ -32,7 +32,7 @@ static int64_t longest_of(const rf_params *p, const rf_train_options *o)
 /* Infinity, which no memory holds, if the step cannot even be counted. */
 static double bytes_held(const rf_params *p, const rf_dry *d)
 {
-    rf_dry_step step;
+    rf_dry_result step;
     const double kept = rf__linear_attention_kept(&p->config, rf__min64(d->longest, d->tokens));
     return rf__dry_step(p, d, &step, NULL) ? INFINITY : step.bytes + kept;
 }

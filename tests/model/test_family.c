@@ -88,7 +88,6 @@ static void parameters_are_counted(void **state)
             int64_t n = 0;
             for (size_t i = 0; i < p.n; i++) n += (int64_t)p.p[i].count;
             assert_int_equal(n, rf_config_parameters(&c));
-            assert_int_equal(rf_config_gated(&c), p.family->gated);
             assert_true(p.p[p.word].flags & RF_ROW_WORDS);
             rf__params_free(&p);
         }

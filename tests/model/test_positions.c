@@ -537,12 +537,23 @@ static void rows_for_tools(void **state)
     assert_int_equal(rf_position_of(&c, NULL, NULL, NULL), RF_EARG);
     c = small("\"position_embedding_type\":\"none\"");
     assert_int_equal(rf_position_of(&c, NULL, &p, NULL), RF_OK);
-    rf_position_cost(p, &c, 128, &flops, &bytes);
+    rf_ctx *ctx = t_ctx(1, NULL);
+    assert_int_equal(rf_position_cost(ctx, &c, 128, &flops, &bytes, NULL), RF_OK);
     assert_true(flops == 0 && bytes == 0 && rf_position_parameters(p, &c) == 0);
     c = small("\"position_embedding_type\":\"alibi\"");
     assert_int_equal(rf_position_of(&c, NULL, &p, NULL), RF_OK);
-    rf_position_cost(p, &c, 128, &flops, NULL);
-    assert_true(flops > 0);
+    assert_int_equal(rf_position_cost(ctx, &c, 128, &flops, NULL, NULL), RF_OK);
+    t_near(flops, (double)(c.num_hidden_layers * c.num_attention_heads * 128), 1e-9);   /* a number for each pair */
+    c = small("\"position_embedding_type\":\"rotary\"");
+    assert_int_equal(rf_position_cost(ctx, &c, 128, &flops, &bytes, NULL), RF_OK);
+    t_near(flops, (double)(c.num_hidden_layers * 2 * 3 * c.hidden_size), 1e-9);         /* queries and keys       */
+    t_near(bytes, 0, 0);                                                        /* rotated where they are packed */
+    c = small("\"position_embedding_type\":\"absolute\"");
+    assert_int_equal(rf_position_cost(ctx, &c, 128, &flops, &bytes, NULL), RF_OK);
+    t_near(flops, (double)c.embedding_size, 1e-9);                                      /* p is read, x + p           */
+    t_near(bytes, 16 * (double)c.embedding_size, 1e-9);
+    assert_int_equal(rf_position_cost(ctx, &c, 0, &flops, &bytes, NULL), RF_ERANGE);
+    rf_ctx_free(ctx);
     assert_string_equal(rf_position_name(NULL), "");
 }
 

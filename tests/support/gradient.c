@@ -35,7 +35,7 @@ static void weighted_back(rf_graph *g, rf_node *n)
     rf__adjoint(g, n->in[0], dx);
 }
 
-static const rf_op weighted = {"weighted", "L = sum_i weight[i] x[i]", weighted_run, weighted_back};
+static const rf_op weighted = {"weighted", "L = sum_i weight[i] x[i]", weighted_run, weighted_back, 0};
 
 rf_tensor *t_weighted(rf_graph *g, rf_tensor *x, const float *weight)
 {
@@ -119,7 +119,7 @@ static void copied_run(rf_graph *g, rf_node *n)
     rf__copy_into(g, n->out->f32, n->in[0]->f32, rf__size(n->out));
 }
 
-static const rf_op copied = {"copied", "y = x", copied_run, copied_back};
+static const rf_op copied = {"copied", "y = x", copied_run, copied_back, 0};
 
 /* The input of an operation: the tensor around the test's numbers, or the result of another operation with the same
  * values, whose adjoint belongs to the graph. */

@@ -52,6 +52,24 @@ double rf_train_step_flops(const rf_train_step *s);
 float *rf_train_step_values(rf_train_step *s, size_t *n);
 float *rf_train_step_gradients(rf_train_step *s);
 
+/* ---- what a pass would hold and compute -------------------------------------------------------------------------- */
+
+/* A pass over `texts` texts of `tokens` tokens each; of an encoder-decoder model, over as many pairs of such texts. */
+typedef struct rf_pass {
+    int64_t texts, tokens;
+    rf_type type;               /* of products: RF_F32 or RF_BF16 */
+    int train;                  /* 1: forward and backward of pre-training, 15 % of the tokens masked; 0: forward */
+    double bytes, flops;        /* results: peak of the activations in memory; arithmetic of products and attention */
+} rf_pass;
+
+/* Counts it with the pass's own code, without weights and without computing. What products and kernels use for a moment
+ * is not counted.
+ *
+ *   RF_ERANGE  no tokens, or more than INT32_MAX of them
+ *   RF_ENOMEM  out of memory
+ *   others     what the model's forward pass refuses, such as texts that are too long */
+rf_status rf_pass_count(const rf_ctx *ctx, const rf_config *c, rf_pass *pass, rf_error *why);
+
 /* ---- the gradient between ranks ---------------------------------------------------------------------------------- */
 
 /* Measures the exchange of a gradient, best of `rounds`, in seconds: each rank sends its parts to their owners, these

@@ -15,6 +15,7 @@
 #include "roformer/inspect/folder.h"
 #include "roformer/inspect/held_folder.h"
 #include "roformer/inspect/positions.h"
+#include "roformer/inspect/steps.h"
 
 struct args { const char *model; int json, env, tensors; cli_list folder; };
 
@@ -203,6 +204,23 @@ static json_t *position_json(const rf_config *c, const char *folder, rf_error *w
                      (flags & RF_POSITION_EXTRAPOLATES) != 0, "source", rf_position_source(p));
 }
 
+/* One text of 128 tokens, or as long as a text can be; and a step of pre-training on eight of them. */
+static json_t *work_json(const cli_io *io, const rf_config *c)
+{
+    rf_pass one = {.texts = 1, .tokens = 128}, step = {.texts = 8, .train = 1};
+    if (c->max_position_embeddings > 0 && c->max_position_embeddings < one.tokens)
+        one.tokens = c->max_position_embeddings;
+    step.tokens = one.tokens;
+    if (rf_pass_count(io->ctx, c, &one, NULL)) return NULL;
+    json_t *o = json_pack("{s:I, s:f, s:I}", "tokens", (json_int_t)one.tokens, "forward_gflop", 1e-9 * one.flops,
+                          "forward_bytes", (json_int_t)one.bytes);
+    if (rf_pass_count(io->ctx, c, &step, NULL)) return o;
+    cli_json_set(&o, "step_texts", json_integer((json_int_t)step.texts));
+    cli_json_set(&o, "step_gflop", json_real(1e-9 * step.flops));
+    cli_json_set(&o, "step_bytes", json_integer((json_int_t)step.bytes));
+    return o;
+}
+
 static json_t *tokenizer_json(const rf_tokenizer *t)
 {
     char *text = rf_tokenizer_describe(t);
@@ -337,6 +355,8 @@ static rf_status describe(const cli_io *io, const char *folder, json_t **o, json
     json_t *position = position_json(&c, folder, why);
     if (!position) return why->code ? why->code : rf_fail(why, RF_ENOMEM, "out of memory: a description");
     cli_json_set(o, "position", position);
+    json_t *work = work_json(io, &c);
+    if (work) cli_json_set(o, "work", work);
     if ((status = describe_tokenizer(io, folder, o, why)) || (status = describe_vectors(io, folder, &c, o, why)))
         return status;
     rf_error none = {0};

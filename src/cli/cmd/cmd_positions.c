@@ -28,13 +28,15 @@ rf_status positions_config(const positions_args *a, cli_io *io, rf_config *c)
 
 typedef struct numbers { int64_t parameters; double flops, bytes; } numbers;
 
-static numbers count(const rf_position *p, const rf_config *base, int64_t T)
+/* flops and bytes are NAN if the model cannot have the encoding. */
+static numbers count(const rf_ctx *ctx, const rf_position *p, const rf_config *base, int64_t T)
 {
     rf_config c = *base;
     numbers n = {0};
     snprintf(c.position_embedding_type, sizeof c.position_embedding_type, "%s", rf_position_name(p));
+    if (rf_position_flags(p) & RF_POSITION_CAUSAL) c.is_decoder = 1;
     n.parameters = rf_position_parameters(p, &c);
-    rf_position_cost(p, &c, T, &n.flops, &n.bytes);
+    if (rf_position_cost(ctx, &c, T, &n.flops, &n.bytes, NULL)) n.flops = n.bytes = NAN;
     return n;
 }
 
@@ -42,9 +44,9 @@ static bool is(const rf_position *p, int flag) { return (rf_position_flags(p) & 
 
 static json_t *row_json(const rf_position *p, const numbers *n)
 {
-    return json_pack("{s:s, s:s, s:s, s:I, s:f, s:f, s:b, s:b, s:b, s:b}", "name", rf_position_name(p), "equation",
+    return json_pack("{s:s, s:s, s:s, s:I, s:o?, s:o?, s:b, s:b, s:b, s:b}", "name", rf_position_name(p), "equation",
                      rf_position_equation(p), "source", rf_position_source(p), "parameters", (json_int_t)n->parameters,
-                     "flops_per_token", n->flops, "bytes_per_token", n->bytes, "shift_invariant",
+                     "flops_per_token", json_real(n->flops), "bytes_per_token", json_real(n->bytes), "shift_invariant",
                      is(p, RF_POSITION_SHIFT), "extrapolates", is(p, RF_POSITION_EXTRAPOLATES), "causal_only",
                      is(p, RF_POSITION_CAUSAL), "extension", is(p, RF_POSITION_EXTENSION));
 }
@@ -57,13 +59,13 @@ static int list(const positions_args *a, cli_io *io, const rf_config *c)
                "bytes/token", "shift", "longer", "");
     const rf_position *p;
     for (int i = 0; (p = rf_position_at(i)); i++) {
-        const numbers n = count(p, c, a->length);
+        const numbers n = count(io->ctx, p, c, a->length);
         char parameters[32], flops[32], bytes[32];
         cli_json_add(&all, row_json(p, &n));
         if (a->train.json) continue;
         cli_count((double)n.parameters, parameters, sizeof parameters);
-        cli_count(n.flops, flops, sizeof flops);
-        cli_count(n.bytes, bytes, sizeof bytes);
+        if (isnan(n.flops)) snprintf(flops, sizeof flops, "-"), snprintf(bytes, sizeof bytes, "-");
+        else cli_count(n.flops, flops, sizeof flops), cli_count(n.bytes, bytes, sizeof bytes);
         printf("%-23s %12s %12s %12s  %-5s %-6s  %s%s%s\n    %s\n", rf_position_name(p), parameters, flops, bytes,
                is(p, RF_POSITION_SHIFT) ? "yes" : "no", is(p, RF_POSITION_EXTRAPOLATES) ? "yes" : "no",
                rf_position_source(p), is(p, RF_POSITION_CAUSAL) ? "; causal only" : "",

@@ -253,20 +253,6 @@ int64_t rf_config_head_width(const rf_config *given)
     return c.head_dim > 0 ? c.head_dim : c.hidden_size / c.num_attention_heads;
 }
 
-int64_t rf_config_key_heads(const rf_config *given)
-{
-    rf_config c;
-    if (!given || rf__config_given(&c, given, NULL)) return 0;
-    return c.num_key_value_heads > 0 ? c.num_key_value_heads : c.num_attention_heads;
-}
-
-int rf_config_gated(const rf_config *given)
-{
-    rf_config c;
-    const rf_family *f;
-    return given && !rf__config_given(&c, given, NULL) && !rf__family_find(&c, &f, NULL) && f->gated;
-}
-
 int64_t rf_config_parameters(const rf_config *given)
 {
     const rf_position *p = NULL;

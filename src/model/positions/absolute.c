@@ -87,13 +87,6 @@ static int64_t axes(const rf_config *c, char letter)
     return letter == 'X' ? width : (c->max_position_embeddings + width - 1) / width;
 }
 
-static void double_cost(const rf_config *c, int64_t T, double *flops, double *bytes)
-{
-    (void)T;
-    *flops = 2 * (double)c->embedding_size;
-    *bytes = 28 * (double)c->embedding_size;
-}
-
 #define TABLE(letters, name) {"embeddings." name ".weight", letters, RF_INIT_NORMAL, true, 0, NULL}
 static const rf_param_row table[] = {TABLE("PE", "position_embeddings"), {0}};
 static const rf_param_row grid[] = {TABLE("YE", "row_embeddings"), TABLE("XE", "column_embeddings"), {0}};
@@ -105,7 +98,6 @@ const rf_position rf__position_absolute = {
     .flags = RF_POSITION_VECTOR,
     .embedding = table,
     .embed = rf__absolute_embed,
-    .cost = rf__position_sum_cost,
 };
 
 const rf_position rf__position_product = {
@@ -114,7 +106,6 @@ const rf_position rf__position_product = {
     .source = "Su 2021, kexue.fm/archives/8130",
     .embedding = table,
     .embed = multiply,
-    .cost = double_cost,
 };
 
 const rf_position rf__position_hierarchical = {
@@ -124,7 +115,6 @@ const rf_position rf__position_hierarchical = {
     .flags = RF_POSITION_EXTRAPOLATES | RF_POSITION_VECTOR,
     .embedding = table,
     .embed = embed_levels,
-    .cost = double_cost,
 };
 
 const rf_position rf__position_axial = {
@@ -135,5 +125,4 @@ const rf_position rf__position_axial = {
     .embedding = grid,
     .extent = axes,
     .embed = embed_axes,
-    .cost = double_cost,
 };

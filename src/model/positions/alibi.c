@@ -29,17 +29,10 @@ static void relate(rf_graph *g, const rf_layer_context *at, rf_tensor *qkv, rf_a
     spec->relative_bias = rf__relative_table(g, at, spec->clip, at->config->num_attention_heads, penalty);
 }
 
-static void cost(const rf_config *c, int64_t T, double *flops, double *bytes)
-{
-    *flops = 2 * (double)(c->num_attention_heads * T * c->num_hidden_layers);
-    *bytes = 8 * (double)(c->num_attention_heads * c->num_hidden_layers);
-}
-
 const rf_position rf__position_alibi = {
     .name = "alibi",
     .equation = "score(m,n) = <q_m, k_n> / sqrt D - slope_h |n - m|",
     .source = "Press et al. 2022",
     .flags = RF_POSITION_SHIFT | RF_POSITION_EXTRAPOLATES | RF_POSITION_SYMMETRIC,
     .relate = relate,
-    .cost = cost,
 };

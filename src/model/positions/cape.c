@@ -36,13 +36,6 @@ static rf_tensor *embed(rf_graph *g, const rf_layer_context *at, rf_tensor *word
     return rf__add(g, words, rf__constant(g, p, 2, (int64_t[]){at->N, E}));
 }
 
-static void cost(const rf_config *c, int64_t T, double *flops, double *bytes)
-{
-    (void)T;
-    *flops = 40 * (double)c->embedding_size;
-    *bytes = 16 * (double)c->embedding_size;
-}
-
 const rf_position rf__position_cape = {
     .name = "cape",
     .equation = "h_m = x_m + p(lambda (m + Delta + epsilon_m)), drawn at random in training",
@@ -50,5 +43,4 @@ const rf_position rf__position_cape = {
     .flags = RF_POSITION_EXTRAPOLATES | RF_POSITION_EXTENSION | RF_POSITION_VECTOR,
     .check = rf__sinusoidal_even,
     .embed = embed,
-    .cost = cost,
 };

@@ -30,13 +30,6 @@ static int64_t planes_of(const rf_config *c, char letter)
     return c->embedding_size / 2;
 }
 
-static void cost(const rf_config *c, int64_t T, double *flops, double *bytes)
-{
-    (void)T;
-    *flops = 4 * (double)c->embedding_size;
-    *bytes = 16 * (double)c->embedding_size;
-}
-
 static const rf_param_row rows[] = {
     {"embeddings.frequency_embeddings.weight", "VR", RF_INIT_ZEROS, false, 0, NULL},
     {0},
@@ -51,5 +44,4 @@ const rf_position rf__position_complex_order = {
     .extent = planes_of,
     .check = even,
     .embed = embed,
-    .cost = cost,
 };

@@ -37,14 +37,6 @@ static rf_status even(const rf_config *c, rf_error *why)
                    (long long)c->concat_width, (long long)c->embedding_size);
 }
 
-static void cost(const rf_config *c, int64_t T, double *flops, double *bytes)
-{
-    (void)T;
-    const double E = (double)c->embedding_size, K = (double)columns(c);
-    *flops = 2 * E * (E + K) + E;
-    *bytes = 4 * (5 * E + 2 * K);
-}
-
 static const rf_param_row rows[] = {
     {"embeddings.concat.word.weight", "EE", RF_INIT_MADE, true, 0, NULL},
     {"embeddings.concat.bias", "E", RF_INIT_ZEROS, false, 0, NULL},
@@ -62,5 +54,4 @@ const rf_position rf__position_concat = {
     .fill = identity,
     .check = even,
     .embed = embed,
-    .cost = cost,
 };

@@ -105,14 +105,6 @@ static int64_t extent(const rf_config *c, char letter)
     return 2 * span(c);
 }
 
-static void cost(const rf_config *c, int64_t T, double *flops, double *bytes)
-{
-    const double C = (double)c->hidden_size, L = (double)c->num_hidden_layers;
-    const double rows = (double)rf__min64(2 * span(c), 2 * rf__max64(T, 1) - 1);
-    *flops = (4 * C * (double)T + 4 * C * C * rows / (double)rf__max64(T, 1)) * L;
-    *bytes = 24 * C * L;
-}
-
 static bool when_unshared(const rf_config *c, int64_t layer)
 {
     (void)layer;
@@ -143,5 +135,4 @@ const rf_position rf__position_deberta = {
     .extent = extent,
     .check = check,
     .relate = relate,
-    .cost = cost,
 };

@@ -49,29 +49,6 @@ static void rotations(const rf_config *c, const rf_param *p, float *to)
     }
 }
 
-/* All texts of a batch share the steps; they are counted here as for a single text. */
-static void one_product(const rf_config *c, int64_t T, double *flops, double *bytes)
-{
-    (void)T;
-    const double E = (double)c->embedding_size;
-    *flops = 2 * E * E;
-    *bytes = 4 * E * E;
-}
-
-static void two_products(const rf_config *c, int64_t T, double *flops, double *bytes)
-{
-    one_product(c, T, flops, bytes);
-    *flops *= 2;
-    *bytes *= 2;
-}
-
-static void eight_products(const rf_config *c, int64_t T, double *flops, double *bytes)
-{
-    one_product(c, T, flops, bytes);
-    *flops *= 8;
-    *bytes *= 8;
-}
-
 #define FIRST {"embeddings.first_position", "E", RF_INIT_NORMAL, false, 0, NULL}
 static const rf_param_row recursive[] = {
     FIRST,
@@ -94,7 +71,6 @@ const rf_position rf__position_recursive = {
     .extent = extent,
     .fill = rotations,
     .embed = recursion,
-    .cost = one_product,
 };
 
 const rf_position rf__position_floater = {
@@ -105,7 +81,6 @@ const rf_position rf__position_floater = {
     .embedding = flow,
     .extent = extent,
     .embed = euler,
-    .cost = two_products,
 };
 
 const rf_position rf__position_floater_rk4 = {
@@ -116,5 +91,4 @@ const rf_position rf__position_floater_rk4 = {
     .embedding = flow,
     .extent = extent,
     .embed = runge_kutta,
-    .cost = eight_products,
 };

@@ -84,22 +84,6 @@ static int64_t window(const rf_config *c, char letter)
 static int64_t recurrent_state(const rf_config *c) { return c->embedding_size; }
 static int64_t convolution_state(const rf_config *c) { return (c->conv_kernel_size - 1) * c->embedding_size; }
 
-static void recurrent_cost(const rf_config *c, int64_t T, double *flops, double *bytes)
-{
-    (void)T;
-    const double E = (double)c->embedding_size;
-    *flops = 4 * E * E;
-    *bytes = 4 * E * E + 24 * E;                              /* U once for each token */
-}
-
-static void convolution_cost(const rf_config *c, int64_t T, double *flops, double *bytes)
-{
-    (void)T;
-    const double E = (double)c->embedding_size, k = (double)c->conv_kernel_size;
-    *flops = 2 * k * E * E;
-    *bytes = 8 * k * E + 16 * E;
-}
-
 static const rf_param_row recurrent[] = {
     {"embeddings.recurrent.input.weight", "EE", RF_INIT_NORMAL, true, 0, NULL},
     {"embeddings.recurrent.bias", "E", RF_INIT_ZEROS, false, 0, NULL},
@@ -120,7 +104,6 @@ const rf_position rf__position_recurrent = {
     .embedding = recurrent,
     .embed = recur,
     .state = recurrent_state,
-    .cost = recurrent_cost,
 };
 
 const rf_position rf__position_convolution = {
@@ -133,5 +116,4 @@ const rf_position rf__position_convolution = {
     .check = odd,
     .embed = convolve,
     .state = convolution_state,
-    .cost = convolution_cost,
 };

@@ -24,12 +24,6 @@ static void set_power_bias(rf_graph *g, const rf_layer_context *at, rf_tensor *q
     relate(g, at, spec, 1);
 }
 
-static void cost(const rf_config *c, int64_t T, double *flops, double *bytes)
-{
-    *flops = 2 * (double)(c->num_attention_heads * T * c->num_hidden_layers);
-    *bytes = 8 * (double)(c->num_attention_heads * c->num_hidden_layers);
-}
-
 static void start(const rf_config *c, const rf_param *p, float *to)
 {
     (void)c;
@@ -42,7 +36,7 @@ static const rf_param_row rows[] = {{"attention.self.bias_scale", "H", RF_INIT_M
 #define KERPLE(NAME, EQUATION) \
     { .name = "kerple_" NAME, .equation = EQUATION, .source = "Chi et al. 2022 (KERPLE)", \
       .flags = RF_POSITION_SHIFT | RF_POSITION_EXTRAPOLATES | RF_POSITION_SYMMETRIC | RF_POSITION_EXTENSION, \
-      .layer = rows, .fill = start, .cost = cost,
+      .layer = rows, .fill = start,
 const rf_position rf__position_kerple_log =
     KERPLE("log", "score(m,n) = <q_m, k_n> / sqrt D - p_h log(1 + q_h |n - m|)") .relate = set_log_bias };
 const rf_position rf__position_kerple_power =

@@ -13,13 +13,6 @@ static void relate(rf_graph *g, const rf_layer_context *at, rf_tensor *qkv, rf_a
     rf__relative_bucket_bias(g, at, at->shared[BIAS], spec);
 }
 
-static void cost(const rf_config *c, int64_t T, double *flops, double *bytes)
-{
-    rf__position_sum_cost(c, T, flops, bytes);
-    *flops += 2 * (double)(c->num_attention_heads * T * c->num_hidden_layers);
-    *bytes += 8 * (double)(c->num_attention_heads * c->num_hidden_layers);
-}
-
 static const rf_param_row rows[] = {
     [VECTORS] = {"embeddings.position_embeddings.weight", "PE", RF_INIT_NORMAL, true, 0, NULL},
     [BIAS] = {"encoder.relative_attention_bias.weight", "BH", RF_INIT_NORMAL, false, 0, NULL},
@@ -36,5 +29,4 @@ const rf_position rf__position_mpnet = {
     .check = rf__relative_bucket_check,
     .embed = rf__absolute_embed,
     .relate = relate,
-    .cost = cost,
 };

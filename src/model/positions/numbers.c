@@ -54,7 +54,6 @@ const rf_position rf__position_index = {
     .source = "what is tried first: the number itself",
     .flags = RF_POSITION_EXTRAPOLATES | RF_POSITION_VECTOR,
     .embed = embed_index,
-    .cost = rf__position_sum_cost,
 };
 
 const rf_position rf__position_unit = {
@@ -63,7 +62,6 @@ const rf_position rf__position_unit = {
     .source = "the number as a share of the text, in [0,1]",
     .flags = RF_POSITION_EXTRAPOLATES | RF_POSITION_LENGTH | RF_POSITION_VECTOR,
     .embed = embed_unit,
-    .cost = rf__position_sum_cost,
 };
 
 const rf_position rf__position_binary = {
@@ -72,5 +70,4 @@ const rf_position rf__position_binary = {
     .source = "the number's bits",
     .flags = RF_POSITION_EXTRAPOLATES | RF_POSITION_VECTOR,
     .embed = embed_bits,
-    .cost = rf__position_sum_cost,
 };

@@ -49,17 +49,6 @@ static void relate_both(rf_graph *g, const rf_layer_context *at, rf_tensor *qkv,
     spec->relative_query = spec->relative_key = table_of(g, at, spec);
 }
 
-static void cost_of(const rf_config *c, int64_t T, double products, double *flops, double *bytes)
-{
-    const double met = (double)rf__min64(2 * c->max_position_embeddings - 1, T);
-    *flops = (2 * products * met * (double)c->hidden_size + 2 * (double)(T * c->num_attention_heads)) *
-             (double)c->num_hidden_layers;
-    *bytes = 4 * met * (double)(c->hidden_size * c->num_hidden_layers) / 96;
-}
-
-static void cost(const rf_config *c, int64_t T, double *flops, double *bytes) { cost_of(c, T, 1, flops, bytes); }
-static void double_cost(const rf_config *c, int64_t T, double *flops, double *bytes) { cost_of(c, T, 2, flops, bytes); }
-
 static const rf_param_row rows[] = {
     {"attention.self.distance_embedding.weight", "RD", RF_INIT_NORMAL, false, 0, NULL}, {0}};
 
@@ -71,7 +60,6 @@ const rf_position rf__position_relative_key = {
     .layer = rows,
     .extent = offsets,
     .relate = relate_queries,
-    .cost = cost,
 };
 
 const rf_position rf__position_relative_key_query = {
@@ -82,5 +70,4 @@ const rf_position rf__position_relative_key_query = {
     .layer = rows,
     .extent = offsets,
     .relate = relate_both,
-    .cost = double_cost,
 };

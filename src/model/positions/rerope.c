@@ -79,14 +79,6 @@ static rf_status check(const rf_config *c, rf_error *why)
     return RF_OK;
 }
 
-/* Three rotations instead of one if the text is longer than the window. */
-static void cost(const rf_config *c, int64_t T, double *flops, double *bytes)
-{
-    (void)T;
-    *flops = 18 * (double)(c->num_attention_heads * rf_rope_width(c) * c->num_hidden_layers);
-    *bytes = 72 * (double)(c->hidden_size * c->num_hidden_layers);
-}
-
 const rf_position rf__position_rerope = {
     .name = "rerope",
     .equation = "score(m,n) = <R(f(m-n)) q_m, k_n> / sqrt D,  f(d) = d below w, else w, or w + (d-w)/k",
@@ -95,5 +87,4 @@ const rf_position rf__position_rerope = {
     .check = check,
     .angles = angles,
     .attend = attend,
-    .cost = cost,
 };

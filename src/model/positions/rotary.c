@@ -157,17 +157,6 @@ static rf_status check_axial(const rf_config *c, rf_error *why)
     return RF_OK;
 }
 
-static void cost(const rf_config *c, int64_t T, double *flops, double *bytes)
-{
-    (void)T;
-    const double heads = (double)(c->rotary_heads ? c->rotary_heads : c->num_attention_heads),
-                 r = (double)rf_rope_width(c);
-    const double rotated = heads * r * (double)c->num_hidden_layers * (2 + c->rotary_value + c->rotary_value_inverse);
-    const bool apart = c->use_logn_attn || (c->rotary_heads && c->rotary_heads < c->num_attention_heads);
-    *flops = 3 * rotated;
-    *bytes = 4 * r * (double)c->num_hidden_layers + (apart ? 24 * (double)(c->hidden_size * c->num_hidden_layers) : 0);
-}
-
 const rf_position rf__position_rotary = {
     .name = "rotary",
     .equation = "score(m,n) = <R(m) q_m, R(n) k_n> / sqrt D,  R(m) rotates plane i by m theta_i",
@@ -177,7 +166,6 @@ const rf_position rf__position_rotary = {
     .angles = angles,
     .rotate = rotate,
     .unrotate = unrotate,
-    .cost = cost,
 };
 
 const rf_position rf__position_rotary_axial = {
@@ -189,5 +177,4 @@ const rf_position rf__position_rotary_axial = {
     .angles = axial_angles,
     .rotate = rotate,
     .unrotate = unrotate,
-    .cost = cost,
 };

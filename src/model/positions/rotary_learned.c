@@ -34,15 +34,6 @@ static int64_t planes(const rf_config *c, char letter)
     return rf_rope_width(c) / 2;
 }
 
-static void cost(const rf_config *c, int64_t T, double *flops, double *bytes)
-{
-    (void)T;
-    const double rotated =
-        (double)(c->num_attention_heads * rf_rope_width(c) * c->num_hidden_layers) * (c->rotary_value ? 3 : 2);
-    *flops = 3 * rotated + 20 * (double)(rf_rope_width(c) * c->num_hidden_layers);
-    *bytes = 24 * (double)(c->hidden_size * c->num_hidden_layers);
-}
-
 static const rf_param_row rows[] = {{"attention.self.rotary_frequencies", "R", RF_INIT_ZEROS, false, 0, NULL}, {0}};
 
 const rf_position rf__position_rotary_learned = {
@@ -54,5 +45,4 @@ const rf_position rf__position_rotary_learned = {
     .extent = planes,
     .check = check,
     .rotate = rotate,
-    .cost = cost,
 };

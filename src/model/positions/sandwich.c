@@ -48,12 +48,6 @@ static rf_status even(const rf_config *c, rf_error *why)
                    (long long)c->sandwich_width);
 }
 
-static void cost(const rf_config *c, int64_t T, double *flops, double *bytes)
-{
-    *flops = 2 * (double)(c->num_attention_heads * T * c->num_hidden_layers);
-    *bytes = 8 * (double)(c->num_attention_heads * c->num_hidden_layers);
-}
-
 const rf_position rf__position_sandwich = {
     .name = "sandwich",
     .equation = "score(m,n) = <q_m, k_n> / sqrt D + H (sum_i cos((m - n) omega_i) - d/2) / (8 (h+1))",
@@ -61,5 +55,4 @@ const rf_position rf__position_sandwich = {
     .flags = RF_POSITION_SHIFT | RF_POSITION_EXTRAPOLATES | RF_POSITION_SYMMETRIC | RF_POSITION_EXTENSION,
     .check = even,
     .relate = relate,
-    .cost = cost,
 };

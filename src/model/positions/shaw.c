@@ -39,14 +39,6 @@ static int64_t offsets(const rf_config *c, char letter)
     return 2 * c->max_relative_position + 1;
 }
 
-static void cost(const rf_config *c, int64_t T, double *flops, double *bytes)
-{
-    const double met = (double)rf__min64(2 * c->max_relative_position + 1, T);
-    *flops =
-        (4 * met * (double)c->hidden_size + 2 * (double)(T * c->num_attention_heads)) * (double)c->num_hidden_layers;
-    *bytes = 8 * met * (double)(c->hidden_size * c->num_hidden_layers) / 96;
-}
-
 static const rf_param_row rows[] = {{"attention.self.relative_keys.weight", "RD", RF_INIT_NORMAL, false, 0, NULL},
                               {"attention.self.relative_values.weight", "RD", RF_INIT_NORMAL, false, 0, NULL}, {0}};
 
@@ -59,7 +51,6 @@ const rf_position rf__position_shaw = {
     .extent = offsets,
     .relate = learned,
     .vectors = true,
-    .cost = cost,
 };
 
 const rf_position rf__position_nezha = {
@@ -69,5 +60,4 @@ const rf_position rf__position_nezha = {
     .flags = RF_POSITION_SHIFT | RF_POSITION_EXTRAPOLATES,
     .relate = fixed,
     .vectors = true,
-    .cost = cost,
 };

@@ -69,7 +69,6 @@ const rf_position rf__position_sinusoidal = {
     .flags = RF_POSITION_EXTRAPOLATES | RF_POSITION_VECTOR,
     .check = rf__sinusoidal_even,
     .embed = add_interleaved,
-    .cost = rf__position_sum_cost,
 };
 
 const rf_position rf__position_sinusoidal_halves = {
@@ -79,5 +78,4 @@ const rf_position rf__position_sinusoidal_halves = {
     .flags = RF_POSITION_EXTRAPOLATES | RF_POSITION_VECTOR,
     .check = rf__sinusoidal_even,
     .embed = add_halves,
-    .cost = rf__position_sum_cost,
 };

@@ -10,12 +10,6 @@ static void relate(rf_graph *g, const rf_layer_context *at, rf_tensor *qkv, rf_a
     rf__relative_bucket_bias(g, at, at->shared[0], spec);
 }
 
-static void cost(const rf_config *c, int64_t T, double *flops, double *bytes)
-{
-    *flops = 2 * (double)(c->num_attention_heads * T * c->num_hidden_layers);
-    *bytes = 8 * (double)(c->num_attention_heads * c->num_hidden_layers);
-}
-
 static const rf_param_row rows[] = {
     {"encoder.relative_attention_bias.weight", "BH", RF_INIT_NORMAL, false, 0, NULL},
     {0},
@@ -30,5 +24,4 @@ const rf_position rf__position_t5 = {
     .extent = rf__relative_buckets,
     .check = rf__relative_bucket_check,
     .relate = relate,
-    .cost = cost,
 };

@@ -78,13 +78,6 @@ static rf_status even(const rf_config *c, rf_error *why)
                    (long long)c->hidden_size);
 }
 
-static void cost(const rf_config *c, int64_t T, double *flops, double *bytes)
-{
-    const double C = (double)c->hidden_size, L = (double)c->num_hidden_layers;
-    *flops = (2 * C * (double)T + 4 * C * C + 4 * (double)(T * c->num_attention_heads)) * L;
-    *bytes = 24 * C * L;
-}
-
 #define ROWS {"attention.self.relative_key.weight", "CC", RF_INIT_NORMAL, true, 0, NULL}, \
              {"attention.self.relative_bias", "HD", RF_INIT_ZEROS, false, 0, NULL}
 static const rf_param_row xl[] = {ROWS, {0}};
@@ -106,7 +99,6 @@ const rf_position rf__position_transformer_xl = {
     .layer = xl,
     .check = even,
     .relate = relate,
-    .cost = cost,
 };
 
 const rf_position rf__position_xlnet = {
@@ -119,5 +111,4 @@ const rf_position rf__position_xlnet = {
     .check = even,
     .relate = set_segments,
     .key_columns = segment_columns,
-    .cost = cost,
 };

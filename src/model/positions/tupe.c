@@ -102,13 +102,6 @@ static int64_t extent(const rf_config *c, char letter)
 
 static int64_t key_columns(const rf_config *c) { return c->hidden_size + 2 * c->num_attention_heads; }
 
-static void cost(const rf_config *c, int64_t T, double *flops, double *bytes)
-{
-    const double C = (double)c->hidden_size, L = (double)c->num_hidden_layers;
-    *flops = (2 * C * (double)T + 4 * C * C + 4 * (double)(T * c->num_attention_heads)) * L;
-    *bytes = 24 * C * L;
-}
-
 static const rf_param_row rows[] = {
     {"encoder.position_embeddings.weight", "PC", RF_INIT_NORMAL, true, 0, NULL},
     {"encoder.position_norm.weight", "C", RF_INIT_ONES, false, 0, NULL},
@@ -129,5 +122,4 @@ const rf_position rf__position_tupe = {
     .check = rf__relative_bucket_check,
     .relate = relate,
     .key_columns = key_columns,
-    .cost = cost,
 };

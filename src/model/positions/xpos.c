@@ -80,13 +80,6 @@ static rf_status check(const rf_config *c, rf_error *why)
     return RF_OK;
 }
 
-static void cost(const rf_config *c, int64_t T, double *flops, double *bytes)
-{
-    (void)T;
-    *flops = 6 * (double)(c->num_attention_heads * rf_rope_width(c) * c->num_hidden_layers);
-    *bytes = 24 * (double)(c->hidden_size * c->num_hidden_layers);
-}
-
 const rf_position rf__position_xpos = {
     .name = "xpos",
     .equation = "score(m,n) = sum_i zeta_i^((m-n)/s) <R_i(m) q_m, R_i(n) k_n> / sqrt D",
@@ -95,5 +88,4 @@ const rf_position rf__position_xpos = {
     .check = check,
     .angles = angles,
     .rotate = rotate,
-    .cost = cost,
 };

@@ -17,6 +17,7 @@
 #include <math.h>
 
 #include "graph/graph.h"
+#include "graph/ops/core/attention_work.h"
 
 /* A unit is the work of one head, or of several heads such that each worker still gets UNITS units. */
 enum { QUERIES = 512, UNITS = 8 };
@@ -40,33 +41,6 @@ struct saved {
 
 /* Queries [first, last) of a sequence, heads [head, end). */
 struct unit { int32_t sequence, first, last, head, end; };
-
-static int64_t keys_of(const rf_attention_spec *p, int64_t b)
-{
-    const int32_t *start = p->key_value ? p->key_start : p->start;
-    return p->past ? p->past->count[b] : start[b + 1] - start[b];
-}
-
-/* Pairs of a query and a key that it sees, in sequence b. */
-static double pairs_of(const rf_attention_spec *p, int64_t b)
-{
-    const int64_t T = p->start[b + 1] - p->start[b], K = keys_of(p, b);
-    double sum = 0;
-    if (!p->causal && !p->window) return (double)T * (double)K;
-    for (int64_t t = 0; t < T; t++) {
-        const int64_t n = K - T + t, first = p->window ? rf__max64(0, n - p->window) : 0;
-        const int64_t last = p->causal ? rf__max64(n, (p->prefixes ? p->prefixes[b] : p->prefix) - 1) : n + p->window;
-        sum += (double)(rf__min64(last, K - 1) - first + 1);
-    }
-    return sum;
-}
-
-/* Scores and sums of values; the backward pass takes twice as much. */
-static void count(rf_graph *g, const struct saved *s, int times)
-{
-    for (int64_t b = 0; b < s->spec.B; b++)
-        g->flops += pairs_of(&s->spec, b) * (double)(times * s->spec.heads * (4 * s->D + 2 * s->E));
-}
 
 /* The first key of a sequence in key_value, more_key and their gradients. */
 static int64_t first_key(const rf_attention_spec *p, int64_t b) { return p->key_value ? p->key_start[b] : p->start[b]; }
@@ -107,7 +81,7 @@ static rfk_attention problem(const struct saved *s, const float *qkv, float *out
         .k_stride = s->key_width,
         .v_stride = s->key_width,
         .queries = T,
-        .keys = keys_of(p, b),
+        .keys = rf__attention_keys(p, b),
         .width = s->D,
         .scale = (float)p->scale,
         .cos = rope ? rf_rope_cos(p->rope) : NULL,
@@ -205,8 +179,8 @@ static void clear_unseen(const struct pass *a)
     const int64_t width = a->s->key_width, columns = p->heads * a->s->E;
     for (int64_t b = 0; a->d_key_value && b < p->B; b++) {
         if (p->start[b + 1] > p->start[b]) continue;
-        clear_rows(a->d_key_value + first_key(p, b) * width, keys_of(p, b), width, width);
-        if (columns) clear_rows(a->d_more_key + first_key(p, b) * columns, keys_of(p, b), columns, columns);
+        clear_rows(a->d_key_value + first_key(p, b) * width, rf__attention_keys(p, b), width, width);
+        if (columns) clear_rows(a->d_more_key + first_key(p, b) * columns, rf__attention_keys(p, b), columns, columns);
     }
 }
 
@@ -270,7 +244,7 @@ static void get_units(rf_graph *g, struct pass *a, int32_t queries)
     for (int64_t b = 0; b < p->B; b++) {
         const int64_t T = p->start[b + 1] - p->start[b];
         blocks += (T + queries - 1) / queries;
-        work += T * keys_of(p, b) * p->heads;
+        work += T * rf__attention_keys(p, b) * p->heads;
     }
     a->unit = rf__push(g, (size_t)(blocks * p->heads), sizeof *a->unit);
     if (g->error.code) return;
@@ -278,7 +252,7 @@ static void get_units(rf_graph *g, struct pass *a, int32_t queries)
         const int32_t T = p->start[b + 1] - p->start[b], heads = (int32_t)p->heads;
         for (int32_t first = 0, last; first < T; first = last) {
             last = T - first < queries ? T : first + queries;
-            const int64_t much = (last - first) * keys_of(p, b) * UNITS * g->ctx->threads;
+            const int64_t much = (last - first) * rf__attention_keys(p, b) * UNITS * g->ctx->threads;
             const int32_t run = (int32_t)rf__max64(1, rf__min64(heads, work / rf__max64(1, much)));
             for (int32_t h = 0; h < heads; h += run)
                 a->unit[a->units++] = (struct unit){b, first, last, h, heads - h < run ? heads : h + run};
@@ -394,7 +368,7 @@ void rf__attention_back(rf_graph *g, rf_node *n)
     a.d_shared = shared_adjoints(g, s, keys);
     rfk_relative_grad *d = rf__push(g, (size_t)H, sizeof *d);
     if (g->error.code) return;
-    count(g, s, 2);
+    rf__attention_count(g, &s->spec, s->D, s->E, 2);
     for (int64_t h = 0; h < H; h++)
         d[h] = (rfk_relative_grad){at_head(t[QUERY], h), at_head(t[KEY], h), at_head(t[VALUE], h), t[QUERY].stride,
                                    t[KEY].stride,        t[VALUE].stride,    at_head(t[BIAS], h)};
@@ -423,7 +397,7 @@ void rf__attention_run(rf_graph *g, rf_node *n)
     get_scratch(g, &a, rfk_attention_scratch);
     get_units(g, &a, QUERIES);
     if (g->error.code) return;
-    count(g, s, 1);
+    rf__attention_count(g, &s->spec, s->D, s->E, 1);
     rf__each(g, a.units, attend, &a);
     rf__scratch_end(g, mark);
 }

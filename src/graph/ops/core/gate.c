@@ -103,7 +103,7 @@ static void product_run(rf_graph *g, rf_node *n)
                           n->out->dim[1], &g->error);
 }
 
-static const rf_op gated_linear = {"gated_linear", "y = act(a) b, [a | b] = x w^T + b", product_run, NULL};
+static const rf_op gated_linear = {"gated_linear", "y = act(a) b, [a | b] = x w^T + b", product_run, NULL, 2};
 
 rf_tensor *rf__gated_linear(rf_graph *g, rf_tensor *x, rf_tensor *w, rf_tensor *b, rf_act act, rf_gate_order order)
 {

@@ -222,7 +222,7 @@ static void pair_run(rf_graph *g, rf_node *n)
     if (rf__computes(g)) rf__packed_pair(g->ctx, &both, s->blocks, &g->error);
 }
 
-static const rf_op feed_forward = {"feed_forward", "y = act(x u^T + a) d^T + b", pair_run, NULL};
+static const rf_op feed_forward = {"feed_forward", "y = act(x u^T + a) d^T + b", pair_run, NULL, 0};
 
 rf_tensor *rf__feed_forward(rf_graph *g, rf_tensor *x, rf_tensor *up, rf_tensor *up_bias, rf_act act, rf_tensor *down,
                             rf_tensor *down_bias)

@@ -57,6 +57,7 @@ void rf__segment_run(rf_graph *g, rf_node *n)
 {
     const struct saved *s = n->saved;
     rf_tensor *const *in = n->in;
+    g->flops += 4 * (double)in[0]->dim[0] * (double)(s->H * s->D);                        /* with both vectors */
     rf__spans(g, in[0]->dim[0], rf__span_rows(s->H * s->D), forward,
               &(struct pass){.k = g->k, .s = s, .W = in[0]->dim[1], .x = in[0]->f32, .b = in[1]->f32, .e = in[2]->f32,
                              .y = n->out->f32});

@@ -32,5 +32,5 @@ rf_tensor *rf__binary_loss(rf_graph *g, rf_tensor *z, const float target[], doub
     const int64_t n = rf__size(z);
     RF_NEED(g, target || !n, RF_EARG, "binary_loss: expected targets for %lld logits, got NULL", (long long)n);
     struct saved s = {{.weight = weight}, target};
-    return rf__loss(g, RF_OP(binary_loss), z, &s, sizeof s, sum, NULL);
+    return rf__loss_call(g, RF_OP(binary_loss), z, &s, sizeof s, sum, NULL);
 }

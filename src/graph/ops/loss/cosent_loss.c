@@ -52,5 +52,5 @@ rf_tensor *rf__cosent_loss(rf_graph *g, rf_tensor *z, const float target[], doub
     const int64_t n = rf__size(z);
     RF_NEED(g, target || !n, RF_EARG, "cosent_loss: expected scores for %lld similarities, got NULL", (long long)n);
     struct saved s = {{.weight = weight}, target, scale};
-    return rf__loss(g, RF_OP(cosent_loss), z, &s, sizeof s, sum, NULL);
+    return rf__loss_call(g, RF_OP(cosent_loss), z, &s, sizeof s, sum, NULL);
 }

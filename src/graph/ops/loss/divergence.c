@@ -60,5 +60,5 @@ rf_tensor *rf__divergence(rf_graph *g, rf_tensor *z, const int32_t label[], doub
     RF_NEED(g, z->dim[0] % 2 == 0, RF_ESHAPE, "divergence: rows: expected two for each text, got %lld",
             (long long)z->dim[0]);
     struct saved s = {{.weight = weight}, label};
-    return rf__loss(g, RF_OP(divergence), z, &s, sizeof s, sum, NULL);
+    return rf__loss_call(g, RF_OP(divergence), z, &s, sizeof s, sum, NULL);
 }

@@ -239,5 +239,5 @@ rf_tensor *rf__list_loss(rf_graph *g, rf_tensor *z, const int32_t start[], int64
         if (rf__list_labels_check(what, label + start[b], start[b + 1] - start[b], &why))
             return rf__stop(g, why.code, "list %lld: %s", (long long)b + 1, why.text);
     struct saved s = {.loss = {.weight = weight}, .start = start, .B = B, .label = label, .kind = what};
-    return rf__loss(g, RF_OP(list_loss), z, &s, sizeof s, sum, NULL);
+    return rf__loss_call(g, RF_OP(list_loss), z, &s, sizeof s, sum, NULL);
 }

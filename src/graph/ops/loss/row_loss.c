@@ -79,5 +79,5 @@ rf_tensor *rf__row_loss(rf_graph *g, rf_tensor *z, const int32_t label[], const 
         RF_NEED(g, label[i] < K, RF_ERANGE, "row_loss: row %lld: expected a label below z's %lld columns, got %d",
                 (long long)i, (long long)K, (int)label[i]);
     struct saved s = {{.weight = weight}, label, class_weight, g->train ? g->smoothing : 0};
-    return rf__loss(g, RF_OP(row_loss), z, &s, sizeof s, sum, hits);
+    return rf__loss_call(g, RF_OP(row_loss), z, &s, sizeof s, sum, hits);
 }

@@ -59,5 +59,5 @@ rf_tensor *rf__span_loss(rf_graph *g, rf_tensor *z, const int32_t start[], int64
                     "span_loss: sequence %lld: expected a label below its %d rows, got %d", (long long)b,
                     (int)(start[b + 1] - start[b]), (int)label[b * K + k]);
     struct saved s = {{.weight = weight}, start, B, label};
-    return rf__loss(g, RF_OP(span_loss), z, &s, sizeof s, sum, hits);
+    return rf__loss_call(g, RF_OP(span_loss), z, &s, sizeof s, sum, hits);
 }

@@ -58,5 +58,5 @@ rf_tensor *rf__triplet_loss(rf_graph *g, rf_tensor *x, double margin, double wei
     RF_NEED(g, x->dim[0] % 3 == 0, RF_ESHAPE, "triplet_loss: rows: expected three for each triplet, got %lld",
             (long long)x->dim[0]);
     struct saved s = {{.weight = weight}, margin};
-    return rf__loss(g, RF_OP(triplet_loss), x, &s, sizeof s, sum, NULL);
+    return rf__loss_call(g, RF_OP(triplet_loss), x, &s, sizeof s, sum, NULL);
 }

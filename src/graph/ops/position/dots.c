@@ -35,6 +35,7 @@ void rf__dots_run(rf_graph *g, rf_node *n)
 {
     const struct saved *s = n->saved;
     const rf_tensor *x = n->in[0], *w = n->in[1];
+    g->flops += 2 * (double)rf__size(x);
     rf__spans(g, x->dim[0], rf__span_rows(x->dim[1]), forward,
               &(struct pass){g->k, s, x->dim[0], n->out->f32, x->f32, w->f32, NULL});
 }

@@ -111,6 +111,8 @@ void rf__flow_run(rf_graph *g, rf_node *n)
     struct run r = begin(g, n->saved, n->in);
     const rf_mark mark = rf__scratch(g);
     r.in = rf__values(g, (size_t)(r.stages * (2 * r.W + r.F + 3)), sizeof *r.in);
+    const double width = (double)r.W, inner = (double)r.F, first = width * (width + 1), both = 2 * width * inner;
+    g->flops += 2 * (double)(y->dim[0] - 1) * (double)r.stages * (r.how == RF_FLOW_RECURSION ? first : both);
     if (rf__computes(g)) {
         r.mid = r.in + r.stages * (r.W + 2);
         r.h = r.mid + r.stages * (r.F + 1);

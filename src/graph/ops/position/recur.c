@@ -42,6 +42,7 @@ void rf__recur_run(rf_graph *g, rf_node *n)
 {
     const struct saved *s = n->saved;
     const rf_tensor *z = n->in[0], *u = n->in[1];
+    g->flops += 2 * (double)z->dim[0] * (double)z->dim[1] * (double)z->dim[1];
     rf__each(g, s->B, forward,
              &(struct pass){.k = g->k, .start = s->start, .W = z->dim[1], .u = u->f32, .z = z->f32,
                             .y = n->out->f32});

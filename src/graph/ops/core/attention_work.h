@@ -1,0 +1,13 @@
+/* attention_work.h — what an attention computes, from its description. */
+#ifndef RF_ATTENTION_WORK_H
+#define RF_ATTENTION_WORK_H
+
+#include "graph/graph.h"
+
+/* Keys of sequence b. */
+int64_t rf__attention_keys(const rf_attention_spec *p, int64_t b);
+
+/* Adds its arithmetic to the graph's: heads of D columns, and of E more. times: 2 for the backward pass, else 1. */
+void rf__attention_count(rf_graph *g, const rf_attention_spec *p, int64_t D, int64_t E, int times);
+
+#endif
