@@ -94,6 +94,8 @@ typedef struct rf_engine_job_options {
     int cut_side;               /* only rf_engine_classify and rf_engine_cross: as in rf_embed_options; default 0 */
     int raw;                    /* only rf_engine_classify: 1: the outputs of the model, [n, num_labels], in place of
                                    the scores of the labels; default 0 */
+    int zero_shot;              /* only rf_engine_classify: 1: pairs of a text and a hypothesis, which are read as
+                                   rf_zero_shot does: only the text is truncated, and there is no prompt; default 0 */
 } rf_engine_job_options;
 void rf_engine_job_options_init(rf_engine_job_options *o, size_t size);
 #define rf_engine_job_defaults(o) rf_engine_job_options_init((o), sizeof *(o))

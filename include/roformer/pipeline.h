@@ -264,6 +264,51 @@ typedef struct rf_label_score { const char *label; double score; } rf_label_scor
 rf_status rf_classify(rf_pipeline *p, const char *text, size_t bytes, const char *pair, size_t pair_bytes,
                       const rf_label_score **label, int64_t *labels, rf_error *why);
 
+/* ---- labels that the call names ---------------------------------------------------------------------------------- */
+
+typedef struct rf_zero_shot_options {
+    size_t size;                /* of this struct, set by rf_zero_shot_defaults */
+    const char *hypothesis_template;    /* what a label says of a text, with {} (or {0}) in the place of the label; {{
+                                   and }} are braces; default "This example is {}." */
+    int multi_label;            /* 1: each label has a probability of its own; 0 (default): those of a text add up to
+                                   1. A single label always has its own */
+    int64_t batch_tokens;       /* tokens computed together; default 2048 */
+} rf_zero_shot_options;
+void rf_zero_shot_options_init(rf_zero_shot_options *o, size_t size);
+#define rf_zero_shot_defaults(o) rf_zero_shot_options_init((o), sizeof *(o))
+
+typedef struct rf_zero_shot_label {
+    int64_t label;              /* index in the list of the call */
+    double score;
+} rf_zero_shot_label;
+
+/* Zero-shot classification: scores of labels that the model was not trained on. A model of natural language inference
+ * reads each text with the hypothesis of each label, and the score of a label is the probability that the text entails
+ * it, as in the zero-shot-classification pipeline of transformers:
+ *
+ *     score(label) = softmax over the labels of z[entailment]
+ *                  = softmax over z[contradiction], z[entailment]       with multi_label, or of a single label
+ *
+ * z are the outputs of the model for a pair. The entailment is the first output whose label begins with "entail" in any
+ * case. If there is none, it is the last one, and rf_answerer_reading has a remark. The contradiction is the first
+ * output, or the last one if the first is the entailment. If a pair is longer than model_max_length of the tokenizer,
+ * only the text is truncated.
+ *
+ *   text, bytes     n texts, none of them empty
+ *   label, label_bytes  at least one label
+ *   options         NULL: rf_zero_shot_defaults
+ *   out             [done][labels], the most likely label of each text first
+ *   report          `done`, `bad`, and `tokens` and `cut` of the texts; may be NULL
+ *   cost            n labels forward passes over a text and a hypothesis; 24 bytes for each
+ *   RF_EUNSUPPORTED the model does not label texts
+ *   RF_EARG         no label; the template has no place for it, or other braces
+ *   RF_ENUMERIC     an output is not finite
+ *   others          as rf_classify */
+rf_status rf_zero_shot(rf_pipeline *p, const char *const text[], const size_t bytes[], int64_t n,
+                       const char *const label[], const size_t label_bytes[], int64_t labels,
+                       const rf_zero_shot_options *options, const rf_zero_shot_label **out,
+                       const rf_texts_report **report, rf_error *why);
+
 /* ---- generated text ---------------------------------------------------------------------------------------------- */
 
 typedef struct rf_generation {

@@ -126,7 +126,9 @@ enum {
     RF_ENCODE_APPEND = 2,       /* append to what `e` holds */
     RF_ENCODE_NO_SPECIALS = 4,  /* treat "[MASK]" and the like in the text as plain text */
     RF_ENCODE_CUT_BEGIN = 8,    /* truncation removes the beginning of texts, */
-    RF_ENCODE_CUT_END = 16      /* or their end; with neither of them, as the tokenizer's folder says */
+    RF_ENCODE_CUT_END = 16,     /* or their end; with neither of them, as the tokenizer's folder says */
+    RF_ENCODE_CUT_FIRST = 32    /* truncation of a pair removes tokens of the first text only (only_first); if none of
+                                   its tokens would be left, nothing is removed */
 };
 
 /* Encodes a text as [CLS] A [SEP], or a pair as [CLS] A [SEP] B [SEP] if `pair` is not NULL. The result is truncated to

@@ -130,6 +130,7 @@ void rf_pipeline_close(rf_pipeline *p)
     rf__free(ctx, p->fills.word);
     rf__free(ctx, p->fills.p);
     rf__free(ctx, p->label);
+    rf__choices_clear(ctx, &p->choices);
     rf__free(ctx, p->id);
     rf__free(ctx, p->logprob);
     if (p->text) rf_text_free(rf_model_tokenizer(p->model), p->text);

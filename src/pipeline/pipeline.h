@@ -72,6 +72,17 @@ typedef struct rf__fills {
     int64_t n;
 } rf__fills;
 
+/* State of rf_zero_shot. */
+typedef struct rf__choices {
+    rf_zero_shot_label *label;          /* [texts][labels] */
+    float *z;                           /* [texts][labels][2] contradiction and entailment */
+    char **hypothesis;                  /* [n] */
+    size_t *bytes;                      /* [n] of the hypotheses */
+    int64_t n;
+    size_t labels, zs;                  /* capacities */
+} rf__choices;
+void rf__choices_clear(const rf_ctx *ctx, rf__choices *x);
+
 /* With many batches, each thread computes its own: threads that share every product would wait for each other after
  * each of them. */
 typedef struct rf__worker {
@@ -116,6 +127,7 @@ struct rf_pipeline {
     rf_generation generation;
     rf_text_logprob text_logprob;
     rf_label_score *label;              /* [labels] */
+    rf__choices choices;
     int32_t sep;                        /* the token that ends a text if the folder does not say                      */
     int32_t *id;                        /* ids of a prompt, and of the generated text */
     double *logprob;

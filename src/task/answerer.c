@@ -100,12 +100,11 @@ static rf_status open_model(rf_answerer *a, const char **folder, char below[], s
 static rf_status take_limit(rf_answerer *a, const char *folder, rf_error *why)
 {
     const rf_config *c = rf_model_config(a->model);
-    rf_status status = RF_OK;
-    a->max_length = c->task_max_length;
-    if (!a->max_length) {
-        status = rf__tokenizer_limit(a->ctx, folder, c->max_position_embeddings, &a->max_length, why);
-        if (!*a->cross_encoder) a->max_length = rf__min64(a->max_length, 512);
-    }
+    int64_t most;
+    rf_status status = rf__tokenizer_limit(a->ctx, folder, INT64_MAX, &most, why);
+    a->tokenizer_length = rf__position_limit(c, most);
+    a->max_length = c->task_max_length ? c->task_max_length : rf__min64(most, c->max_position_embeddings);
+    if (!c->task_max_length && !*a->cross_encoder) a->max_length = rf__min64(a->max_length, 512);
     int64_t own = 0;
     if (!status && *a->cross_encoder) status = rf__cross_encoder_limit(a->ctx, folder, &own, why);
     if (own) a->max_length = rf__position_limit(c, a->folder_length = own);

@@ -13,6 +13,7 @@ struct rf_answerer {
     rf_labels labels;
     const rf__task *task;
     int64_t max_length, folder_length;  /* folder_length: the folder's, which may be above the positions; 0: none     */
+    int64_t tokenizer_length;           /* model_max_length or INT64_MAX; at most the positions if they are a limit   */
     char *prompt;                       /* put before each text, the first one of a pair of a CrossEncoder; or NULL   */
     int64_t truncate_dim;               /* the folder's: vectors are truncated to it after normalization; 0: none     */
     bool unit;                          /* vectors have length 1, before they are truncated to truncate_dim           */

@@ -226,6 +226,12 @@ static void longest_first(size_t *na, size_t *nb, size_t limit, bool slow)
     *nb = first_more ? low : high;
 }
 
+/* only_first: how many of na tokens to keep next to nb.  Tokenizers that cannot keep one of them remove none. */
+static void only_first(size_t *na, size_t nb, size_t limit)
+{
+    if (*na + nb > limit && nb < limit) *na = limit - nb;
+}
+
 static void move(rf_encoding *e, size_t to, size_t from, size_t n)
 {
     if (!n) return;                     /* an empty encoding has no arrays                                            */
@@ -334,7 +340,8 @@ static bool encode_all(const job *j, const char *text, size_t size, const char *
     of[1].n = e->n - of[1].from;
     const size_t whole[2] = {of[0].n, of[1].n};
     if (limit) {
-        if (pair) longest_first(&of[0].n, &of[1].n, limit - around, j->t->slow);
+        if (pair && j->flags & RF_ENCODE_CUT_FIRST) only_first(&of[0].n, of[1].n, limit - around);
+        else if (pair) longest_first(&of[0].n, &of[1].n, limit - around, j->t->slow);
         else if (of[0].n > limit - around) of[0].n = limit - around;
     }
     for (int i = 0; i < 2 && cuts_begin(j); i++) of[i].from += whole[i] - of[i].n;

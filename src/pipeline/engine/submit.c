@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "pipeline/zero_shot.h"
 #include "task/answerer.h"
 #include "text/tokenizer.h"
 
@@ -191,10 +192,12 @@ static rf_status encode(rf_engine_job *j, const char *text, size_t bytes, const 
 {
     const rf_answerer *a = j->engine->pipeline->answerer;
     const rf_tokenizer *t = rf_model_tokenizer(rf_pipeline_model(j->engine->pipeline));
-    char *joined;
+    char *joined = NULL;
     bool cut = false;
-    rf_status status = rf__answerer_put_prompt(a, j->own.prompt, &text, &bytes, &joined, why);
-    if (!status)
+    rf_status status = RF_OK;
+    if (j->own.zero_shot)
+        status = rf__zero_shot_add(a, &j->window, text, bytes, pair, pair_bytes, j->own.cut_side, &cut, why);
+    else if (!(status = rf__answerer_put_prompt(a, j->own.prompt, &text, &bytes, &joined, why)))
         status = rf__window_add_pair(&j->window, t, text, bytes, pair, pair_bytes, a->max_length, j->own.cut_side, &cut,
                                      why);
     rf__free(j->engine->ctx, joined);
