@@ -89,6 +89,8 @@ static bool is_labeled(const json_t *v)
 
 static bool is_strings(const json_t *v) { return json_is_string(v) || all(v, is_string); }
 
+static bool is_texts_or_pairs(const json_t *v) { return is_strings(v) || is_pairs(v); }
+
 static bool is_document(const json_t *v)
 {
     return json_is_string(v) || (json_is_object(v) && json_is_string(json_object_get(v, "text")));
@@ -134,6 +136,7 @@ static const char *const expectation[] = {
     [SRV_TEXTS] = "a list of strings",
     [SRV_INPUTS] = "a string, a list of strings, a list of token ids, or a list of such lists",
     [SRV_PAIRS] = "a string, a pair of strings, or a list of lists of one or two strings",
+    [SRV_TEXTS_OR_PAIRS] = "a string, a list of strings, or a list of lists of one or two strings",
     [SRV_LABELED] = "a string, an object with \"text\" and \"text_pair\", or a list of these",
     [SRV_IDS] = "a list of token ids, or a list of such lists",
     [SRV_OBJECT] = "an object",
@@ -153,6 +156,7 @@ static bool fits(const json_t *v, const srv_field *f)
     case SRV_TEXTS: return all(v, is_string);
     case SRV_INPUTS: return is_inputs(v);
     case SRV_PAIRS: return is_pairs(v);
+    case SRV_TEXTS_OR_PAIRS: return is_texts_or_pairs(v);
     case SRV_LABELED: return is_labeled(v);
     case SRV_IDS: return is_ids_or_many(v);
     case SRV_OBJECT: return json_is_object(v);

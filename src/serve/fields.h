@@ -15,6 +15,7 @@ typedef enum srv_kind {
     SRV_TEXTS,     /* a list of strings                                                                          */
     SRV_INPUTS,    /* a string, a list of strings, token ids, or a list of lists of these                        */
     SRV_PAIRS,     /* a string, a pair of strings, or a list of lists of one or two strings                      */
+    SRV_TEXTS_OR_PAIRS, /* the same, or a list of strings                                                        */
     SRV_LABELED,   /* a text, {"text", "text_pair"}, or a list of these and of lists of one or two strings       */
     SRV_IDS,       /* a list of token ids, or a list of such lists                                               */
     SRV_OBJECT,    /* its members are in `members`                                                               */

@@ -112,12 +112,18 @@ def write(work):
             found = choose(text, **options)
             rows.append({"request": {"inputs": text, "parameters": options},
                          "answer": [{"label": label, "score": score} for label, score in zip(found["labels"], found["scores"])]})
+    options = {"candidate_labels": ["the b", "a, b", "bc"], "hypothesis_template": "b {}"}
+    for inputs, several in ((TEXTS[1], False), (TEXTS[4], True), (TEXTS, False), (TEXTS[:1], True)):
+        call = dict(options, multi_label=several)
+        rows.append({"path": "/predict", "request": {"inputs": inputs, "parameters": call}, "answer": choose(inputs, **call)})
     label = pipeline("text-classification", nli, device="cpu")
     for function in "softmax", "sigmoid", "none":
         rows.append({"request": {"inputs": TEXTS[:1], "parameters": {"function_to_apply": function}},
                      "answer": [label(TEXTS[0], function_to_apply=function, top_k=None)]})
         rows.append({"request": {"inputs": TEXTS[:1], "parameters": {"function_to_apply": function, "top_k": 2}},
                      "answer": [label(TEXTS[0], function_to_apply=function, top_k=2)]})
+        rows.append({"path": "/predict", "request": {"inputs": TEXTS[0], "parameters": {"function_to_apply": function, "top_k": 2}},
+                     "answer": label(TEXTS[0], function_to_apply=function, top_k=2)})
     (out / "nli.jsonl").write_text("".join(json.dumps(r) + "\n" for r in [first, *rows]))
 
 

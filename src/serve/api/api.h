@@ -14,7 +14,8 @@
 void srv_features(srv_request *r);
 void srv_similarity(srv_request *r);
 void srv_predict(srv_request *r);
-void srv_zero_shot(srv_request *r);
+void srv_predict_flat(srv_request *r); /* in TEI's form */
+void srv_zero_shot(srv_request *r, bool sequences); /* sequences: as transformers' pipeline; otherwise as the API */
 void srv_rerank(srv_request *r);
 void srv_fill_mask(srv_request *r);
 void srv_generate_text(srv_request *r);

@@ -195,17 +195,13 @@ static bool read_function(srv_request *r, scores *x, const char *name, bool raw)
     return false;
 }
 
-/* The labels of the inputs of a body that has been read; `flat`: as TEI has them, where a list of two strings is a pair
- * and the labels of a single input are not in a list. */
+/* The labels of the inputs of a body that has been read, by a model that gives labels; `flat`: as TEI has them, where a
+ * list of two strings is a pair and the labels of a single input are not in a list. */
 static void predict(srv_request *r, bool flat)
 {
     const json_t *options = srv_member(r->in, "parameters");
-    scores *x = srv_need_model(r, NULL) ? srv_own(r, sizeof *x, free_scores) : NULL;
+    scores *x = srv_own(r, sizeof *x, free_scores);
     if (!x) return;
-    if (!srv_labels_texts(r->model)) {
-        srv_wrong_model(r, "gives no labels of texts", srv_labels_texts);
-        return;
-    }
     if (!read_function(r, x, srv_string(options, "function_to_apply"), srv_bool(r->in, "raw_scores", false))) return;
     x->flat = flat;
     if (!read_pairs(r, x, json_object_get(r->in, "inputs"), flat)) return;
@@ -218,10 +214,8 @@ static void predict(srv_request *r, bool flat)
 /* Hugging Face's inference API. */
 void srv_predict(srv_request *r) { predict(r, false); }
 
-void srv_api_predict(srv_request *r)
-{
-    if (srv_read_body(r)) predict(r, true);
-}
+/* TEI's. */
+void srv_predict_flat(srv_request *r) { predict(r, true); }
 
 /* ---- scores for a query ------------------------------------------------------------------------------------------ */
 

@@ -73,6 +73,7 @@ static json_t *kind_of(const srv_field *f)
     case SRV_INPUTS:
         return json_pack("{s:[o, o, o, o]}", "oneOf", text("string"), list_of(text("string")), ids(), list_of(ids()));
     case SRV_PAIRS:
+    case SRV_TEXTS_OR_PAIRS:
         return json_pack("{s:[o, o, o]}", "oneOf", text("string"), list_of(text("string")),
                          list_of(list_of(text("string"))));
     case SRV_IDS: return either(ids(), list_of(ids()));

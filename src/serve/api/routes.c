@@ -105,9 +105,33 @@ static const srv_field srv_embed_all_fields[] = {
     END,
 };
 
+#define ZERO_SHOT(required) \
+    {"candidate_labels", \
+     SRV_STRINGS, \
+     required, \
+     0, \
+     0, \
+     NULL, \
+     NULL, \
+     "zero-shot classification: labels in place of the model's, or a text of labels separated by commas"}, \
+        {"hypothesis_template", SRV_STRING, false, 0, 0, NULL, NULL, \
+         "what a label says of a text, with {} in its place; default: This example is {}."}, \
+    { \
+        "multi_label", SRV_BOOL, false, 0, 0, NULL, NULL, "each label has a probability of its own; default: false" \
+    }
+
+#define LABEL_OPTIONS \
+    TOP_K, \
+    { \
+        "function_to_apply", SRV_CHOICE, false, 0, 0, "softmax|sigmoid|none", NULL, "default: as the model says" \
+    }
+
+static const srv_field predict_options[] = {LABEL_OPTIONS, ZERO_SHOT(false), END};
 static const srv_field srv_predict_fields[] = {
-    {"inputs", SRV_PAIRS, true, 0, 0, NULL, NULL, "a text, a pair of texts, or a list of lists of one or two texts"},
+    {"inputs", SRV_TEXTS_OR_PAIRS, true, 0, 0, NULL, NULL,
+     "a text, a pair of texts, or a list of lists of one or two texts; with candidate_labels, a text or texts"},
     {"raw_scores", SRV_BOOL, false, 0, 0, NULL, NULL, "the model's outputs in place of probabilities; default: false"},
+    {"parameters", SRV_OBJECT, false, 0, 0, NULL, predict_options, "options of transformers' pipelines"},
     TRUNCATE,
     MODEL,
     END,
@@ -405,11 +429,7 @@ static const srv_field root_embed[] = {
     DIMENSIONS,
     END,
 };
-static const srv_field root_label_options[] = {
-    TOP_K,
-    {"function_to_apply", SRV_CHOICE, false, 0, 0, "softmax|sigmoid|none", NULL, NULL},
-    END,
-};
+static const srv_field root_label_options[] = {LABEL_OPTIONS, END};
 static const srv_field root_label[] = {
     {"inputs", SRV_LABELED, true, 0, 0, NULL, NULL, NULL},
     {"raw_scores", SRV_BOOL, false, 0, 0, NULL, NULL, NULL},
@@ -417,12 +437,7 @@ static const srv_field root_label[] = {
     {"parameters", SRV_OBJECT, false, 0, 0, NULL, root_label_options, NULL},
     END,
 };
-static const srv_field zero_shot_options[] = {
-    {"candidate_labels", SRV_STRINGS, true, 0, 0, NULL, NULL, NULL},
-    {"hypothesis_template", SRV_STRING, false, 0, 0, NULL, NULL, NULL},
-    {"multi_label", SRV_BOOL, false, 0, 0, NULL, NULL, NULL},
-    END,
-};
+static const srv_field zero_shot_options[] = {ZERO_SHOT(true), END};
 static const srv_field root_zero_shot[] = {
     {"inputs", SRV_STRINGS, true, 0, 0, NULL, NULL, NULL},
     TRUNCATE,
@@ -474,6 +489,13 @@ static const srv_field root_question[] = {
     END,
 };
 
+static bool is_zero_shot(const srv_request *r)
+{
+    return srv_member(srv_member(r->in, "parameters"), "candidate_labels") != NULL;
+}
+
+static void choose_label(srv_request *r) { srv_zero_shot(r, false); }
+
 static void no_task(srv_request *r)
 {
     rf_error why = {0};
@@ -500,9 +522,26 @@ void srv_api_root(srv_request *r)
     case RF_HEAD_SEQ2SEQ: field = root_translate, step = srv_translate_text; break;
     default: break;
     }
-    if (step == srv_predict && srv_member(srv_member(r->in, "parameters"), "candidate_labels"))
-        field = root_zero_shot, step = srv_zero_shot;
+    if (step == srv_predict && is_zero_shot(r)) field = root_zero_shot, step = choose_label;
     if (srv_reranks(r->model) && srv_member(r->in, "query")) field = srv_rerank_fields, step = srv_rerank;
     if (sentences && !r->model->no_vectors.code) field = srv_similarity_fields, step = srv_similarity;
     if (!field || srv_check(r, r->in, field)) step(r);
+}
+
+/* ---- POST /predict ----------------------------------------------------------------------------------------------- */
+
+static const srv_field predict_label[] = {
+    {"inputs", SRV_PAIRS, true, 0, 0, NULL, NULL, NULL},
+    {"parameters", SRV_OBJECT, false, 0, 0, NULL, root_label_options, NULL},
+    END,
+};
+
+void srv_api_predict(srv_request *r)
+{
+    if (!srv_read_body(r) || !srv_need_model(r, NULL)) return;
+    const bool chosen = is_zero_shot(r);
+    if (!srv_labels_texts(r->model)) srv_wrong_model(r, "gives no labels of texts", srv_labels_texts);
+    else if (!srv_check(r, r->in, chosen ? root_zero_shot : predict_label)) return;
+    else if (chosen) srv_zero_shot(r, true);
+    else srv_predict_flat(r);
 }

@@ -271,6 +271,38 @@ def a_list_of_texts_is_a_batch_on_the_root():
 
 
 @test
+def labels_of_the_request():
+    """Zero-shot classification on /predict, by a model whose labels do not say what entailment is."""
+    with Server(program, "-m", "labels", "--max-service-batch-size", "8") as s:
+        def ask(code, inputs="one two", **parameters):
+            return status(s.post("/predict", {"inputs": inputs, "parameters": parameters}), code)
+        a = ask(200, candidate_labels=["three", "four, five"])
+        expect(sorted(a.json()) == ["labels", "scores", "sequence"] and a.json()["sequence"] == "one two", a)
+        expect(a.headers.get("warning", "").startswith("299 "), a)
+        expect(sorted(a.json()["labels"]) == ["four, five", "three"] and abs(sum(a.json()["scores"]) - 1) < 1e-5, a)
+        three = ask(200, ["one two", "two", "three"], candidate_labels="three, four , five"[:11]).json()
+        expect([x["sequence"] for x in three] == ["one two", "two", "three"], three)
+        expect(ask(200, ["one two"], candidate_labels=["three", "four, five"]).json() == [a.json()], a)
+        status(s.post("/predict", {"inputs": ["one", "two", "three"]}), 422)        # neither a pair nor a batch, as TEI has them
+        expect("warning" not in status(s.post("/predict", {"inputs": "one"}), 200).headers, "a warning without labels")
+        for code, word, inputs, parameters in (
+                (400, "candidate_labels", "one", {"candidate_labels": []}), (400, "candidate_labels", "one", {"candidate_labels": " , "}),
+                (422, "candidate_labels", "one", {"candidate_labels": [1]}), (422, "multi_label", "one", {"multi_label": True}),
+                (422, "top_k", "one", {"candidate_labels": ["a"], "top_k": 1}), (400, "inputs", "", {"candidate_labels": ["a"]}),
+                (422, "hypothesis_template", "one", {"candidate_labels": ["a"], "hypothesis_template": "no place"}),
+                (422, "hypothesis_template", "one", {"candidate_labels": ["one " * 9000], "hypothesis_template": "{0}" * 9000}),
+                (422, "candidate_labels", "one", {"candidate_labels": ["one " * 600]}),
+                (422, "max-service-batch-size", "one", {"candidate_labels": list("abcdefghi")}),
+                (422, "inputs", [["one", "two"]], {"candidate_labels": ["a"]})):
+            refused = ask(code, inputs, **parameters)
+            expect(word in refused.json()["error"], word, refused)
+        for truncate, code in ((True, 200), (False, 422)):
+            status(s.post("/predict", {"inputs": "one " * 600, "truncate": truncate, "parameters": {"candidate_labels": ["a"]}}), code)
+        whole = status(s.post("/vertex", {"instances": [{"inputs": "one two", "parameters": {"candidate_labels": ["three", "four, five"]}}]}), 200)
+        expect(whole.json() == {"predictions": [a.json()]}, whole)
+
+
+@test
 def a_model_is_named_on_every_route():
     with Server(program, "-m", "model", "-m", "other") as s:
         first, second = [status(s.post("/embed", {"inputs": TEXT, "model": m}), 200).json() for m in ("model", "other")]
