@@ -1,12 +1,13 @@
 /* glue.c — fine-tunes pre-trained models on GLUE's tasks and writes the table.
  *
- *     glue FILE.json WORK [--data DIR] [--results DIR] [--tasks A,B] [--threads N] [--hours H] [--table] [--program
- *     ROFORMER]
+ *     glue FILE.json WORK [--data DIR] [--results DIR] [--tasks A,B] [--threads N] [--hours H] [--table] [--hub DIR]
+ *     [--program ROFORMER]
  *
  *     for each task and row     every learning rate of the grid with the first seed; the best on dev is taken
  *     then seed by seed  every task and row at its rate; seed s begins with pre-trained seed s mod (how many there are)
  *
- * WORK is the folder with the models pre-trained by `experiment` (WORK/ROW-SEED); runs are in WORK/NAME/TASK/.  A run
+ * WORK is the folder with the models pre-trained by `experiment` (WORK/ROW-SEED); a row {"name", "published":
+ * [OWNER/NAME, ...]} begins with the first of these models that is below --hub.  Runs are in WORK/NAME/TASK/.  A run
  * is complete if its scores.json exists; complete runs are skipped and others continue from their newest checkpoint, so
  * the same command can always be repeated.  The dev file is not used in a run: `roformer evaluate` scores the final
  * weights, in f32, with the task's options "evaluate"; if the task has a "threshold" (f1 or accuracy), it is the cosine
@@ -23,12 +24,20 @@
 
 #include "roformer/inspect/files.h"
 #include "glue.h"
+#include "../published/hub.h"
 
 /* ---- the pieces of the file -------------------------------------------------------------------------------------- */
 
+/* The published models of a row; NULL: it has models of WORK. */
+static const json_t *published_of(const study *s, size_t row)
+{
+    return json_object_get(json_array_get(s->rows, row), "published");
+}
+
 const char *row_name(const study *s, size_t row)
 {
-    return json_string_value(json_array_get(s->rows, row));
+    const json_t *one = json_array_get(s->rows, row);
+    return json_string_value(json_is_object(one) ? json_object_get(one, "name") : one);
 }
 
 const char *metric_name(const task *t, size_t i)
@@ -39,11 +48,21 @@ const char *metric_name(const task *t, size_t i)
 static double rate_of(const study *s, size_t i) { return json_number_value(json_array_get(s->rates, i)); }
 int seed_of(const study *s, size_t i) { return (int)json_integer_value(json_array_get(s->seeds, i)); }
 
-static void model_folder(const study *s, size_t row, size_t seed, char out[PATH])
+/* The model that a run begins with. false: it is not there; `out` then says what is. */
+static bool find_model(const study *s, size_t row, size_t seed, char out[PATH])
 {
+    const json_t *names = published_of(s, row);
+    for (size_t i = 0; i < json_array_size(names) && s->asked.hub; i++)
+        if (hub_find(s->asked.hub, json_string_value(json_array_get(names, i)), out, PATH)) return true;
+    if (names) {
+        const char *first = json_string_value(json_array_get(names, 0));
+        path_of(out, "%s/%s", s->asked.hub ? s->asked.hub : "DIR of --hub", first ? first : row_name(s, row));
+        return false;
+    }
     json_t *list = json_object_get(s->asked.file, "pretrained_seeds");
     const json_int_t from = json_integer_value(json_array_get(list, seed % json_array_size(list)));
     path_of(out, "%s/%s-%lld", s->asked.work, row_name(s, row), (long long)from);
+    return exists(out, RF_FILE_WEIGHTS);
 }
 
 static void run_folder(const study *s, const task *t, size_t row, size_t rate, size_t seed, char out[PATH])
@@ -213,8 +232,7 @@ static int one_run(const study *s, const task *t, size_t row, size_t rate, size_
     char folder[PATH], model[PATH], scores[PATH], unfinished[PATH];
     run_folder(s, t, row, rate, seed, folder);
     if (exists(folder, "scores.json")) return DONE;
-    model_folder(s, row, seed, model);
-    if (!exists(model, RF_FILE_WEIGHTS)) return NO_MODEL;
+    if (!find_model(s, row, seed, model)) return NO_MODEL;
     if (s->asked.until && time(NULL) >= s->asked.until) return LATER;
     fprintf(stderr, "== %s\n", folder);
     path_of(scores, "%s/scores.json", folder);
@@ -252,7 +270,7 @@ static bool visit(const study *s, const task *t, size_t row, size_t rate, size_t
     if (got == DONE_NOW) glue_table(s);
     if (got == NO_MODEL) {
         char model[PATH];
-        model_folder(s, row, seed, model);
+        (void)find_model(s, row, seed, model);
         fprintf(stderr, "glue: %s is not there: %s with seed %d is left out\n", model, t->name, seed_of(s, seed));
     }
     return got != LATER;
@@ -317,6 +335,8 @@ int main(int argc, char **argv)
     if (!json_array_size(s.rows) || !json_array_size(s.seeds) || !json_array_size(s.rates) ||
         !json_array_size(json_object_get(s.asked.file, "pretrained_seeds")) || json_array_size(s.seeds) > SEEDS)
         die("%s: rows, seeds (at most %d), pretrained_seeds and learning_rate are lists", argv[1], SEEDS);
+    for (size_t row = 0; row < json_array_size(s.rows); row++)
+        if (!row_name(&s, row)) die("%s: rows: expected names, or objects with a name, got another value", argv[1]);
     open_tasks(&s);
     if (!s.asked.only_table) run_all(&s);
     glue_table(&s);

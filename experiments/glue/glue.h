@@ -4,7 +4,7 @@
 
 #include "tasks.h"
 
-enum { TASKS = 16, ROWS = 8 };
+enum { TASKS = 16, ROWS = 10 };                                  /* ROWS: of the plot */
 
 typedef struct task { json_t *json; const char *name; long long train, dev; } task;
 

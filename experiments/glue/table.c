@@ -99,6 +99,18 @@ static void metric_line(const study *s, const task *t, const char *metric, FILE 
     fputc('\n', f);
 }
 
+/* Figures of others for the rows: "reported" of a task, by row. */
+static void reported_line(const study *s, const task *t, const char *metric, FILE *f)
+{
+    const size_t rows = json_array_size(s->rows);
+    size_t known = 0;
+    for (size_t r = 0; r < rows; r++) known += isfinite(elsewhere(t, "reported", row_name(s, r), metric)) ? 1 : 0;
+    if (!known) return;
+    fprintf(f, "%-8s %-9s %8s %8s", "", "reported", "", "");
+    for (size_t r = 0; r < rows; r++) print_plain(f, elsewhere(t, "reported", row_name(s, r), metric), CELL);
+    fputc('\n', f);
+}
+
 static numbers average(const study *s, size_t row)
 {
     numbers sum = {.n = 0};
@@ -173,8 +185,10 @@ static void text(const study *s, FILE *f)
     fprintf(f, "%s\n\n", json_string_value(json_object_get(s->asked.file, "title")));
     head(s, f);
     for (size_t i = 0; i < s->n; i++)
-        for (size_t m = 0; metric_name(&s->task[i], m); m++)
+        for (size_t m = 0; metric_name(&s->task[i], m); m++) {
             metric_line(s, &s->task[i], metric_name(&s->task[i], m), f);
+            reported_line(s, &s->task[i], metric_name(&s->task[i], m), f);
+        }
     fprintf(f, "%-8s %-9s %8s %8s", "average", "", "", "");
     for (size_t r = 0; r < json_array_size(s->rows); r++) {
         const numbers a = average(s, r);
@@ -228,14 +242,16 @@ static void points(const study *s, FILE *f, const char *what)
 static void script(const study *s, FILE *f)
 {
     static const char *const color[ROWS] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
-                                            "#56b4e9", "#e69f00", "#000000", "#999999"};
+                                            "#56b4e9", "#e69f00", "#000000", "#999999",
+                                            "#882255", "#44aa99"};
     const size_t rows = json_array_size(s->rows) < ROWS ? json_array_size(s->rows) : ROWS;
+    const double step = rows > 5 ? 0.8 / (double)rows : 0.16;
     for (size_t r = 0; r < rows; r++) {
         if (!drawn(s, r)) continue;
         fprintf(f, "$row%zu << EOD\n", r);
         for (size_t i = 0; i < s->n; i++) {
             const numbers a = scores_of(s, &s->task[i], r, metric_name(&s->task[i], 0));
-            const double x = (double)i + 0.16 * ((double)r - 0.5 * (double)(rows - 1));
+            const double x = (double)i + step * ((double)r - 0.5 * (double)(rows - 1));
             if (a.n) fprintf(f, "%.3f %.3f %.3f\n", x, 100 * mean(&a), a.n > 1 ? 100 * deviation(&a) : 0);
         }
         fprintf(f, "EOD\n");

@@ -115,6 +115,21 @@ command -v gnuplot > /dev/null && { [ -s results/whole/table.svg ] || fail "no p
 awk -F '[:,}]' '/Mood.*rotary.*accuracy/ { s += $(NF - 1); n++ } END { printf "%.1f\n", 100 * s / n }' results/whole/runs.jsonl > mean
 grep -q "^Mood  *accuracy .* $(cat mean) ±" results/whole/table.txt || fail "the mean of runs.jsonl is $(cat mean): $(cat results/whole/table.txt)"
 
+# Rows with published models: the first that is below --hub, or none; figures that others report for them.
+mkdir -p hub/owner && cp -r work/rotary-1 hub/owner/model
+cat > hub.json << 'EOC'
+{"name": "hub", "title": "Published", "rows": [{"name": "there", "published": ["owner/absent", "owner/model"]}, {"name": "gone", "published": ["owner/absent"]}],
+ "pretrained_seeds": [1], "seeds": [1, 2], "learning_rate": [1e-2], "options": {"num_train_epochs": 1, "per_device_train_batch_size": 8, "max_length": 32},
+ "tasks": [{"name": "Same", "task": "cls", "train": [["pair.tsv"]], "columns": [1, 2, 3], "metrics": ["accuracy"], "train_examples": 40,
+            "reported": {"gone": {"accuracy": 12.3}}}]}
+EOC
+expect 0 'hub/owner/absent is not there' "$glue" hub.json work --data data --results results/hub --program "$program" --hub hub --threads 1
+[ "$(wc -l < results/hub/runs.jsonl)" -eq 2 ] || fail "runs of hub: $(cat results/hub/runs.jsonl)"
+grep -qE '^ +reported +- +12\.3$' results/hub/table.txt || fail "table of hub: $(cat results/hub/table.txt)"
+rm -r work/hub
+expect 0 'owner/absent is not there' "$glue" hub.json work --data data --results results/none --program "$program"
+[ ! -s results/none/runs.jsonl ] || fail "runs without --hub: $(cat results/none/runs.jsonl)"
+
 # Killed again and again, and then left alone: the same numbers.  Its commands kill it, so that no clock decides where: in the
 # middle of the first run, before its scores are written, after the second run, before the third one.
 mv work/tiny whole
