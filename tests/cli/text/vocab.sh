@@ -23,17 +23,17 @@ holds g/tokenizer_config.json '"do_lower_case": false'
 expect 0 '' "$program" tokenize -m a --json 'walking readers'
 
 cp a/vocab.txt before
-expect 4 'exists, and models trained with it need it; --overwrite replaces it' "$program" vocab --text text.txt --size 40 -o a
+expect 4 'a/vocab.txt.*--overwrite' "$program" vocab --text text.txt --size 40 -o a
 same before a/vocab.txt "kept"
 expect 0 '' "$program" vocab -q --text text.txt --size 40 -o a --overwrite
 cmp -s before a/vocab.txt && fail "--overwrite kept the old one"
 # A folder of weights keeps its tokens; a tokenizer.json that is given up is not read in place of the new vocabulary.
 mkdir weights weights/whole fast
 touch weights/whole/model.safetensors
-expect 4 'weights/whole: expected a folder without weights, got one with weights' "$program" vocab --text text.txt --size 40 -o weights/whole
-expect 4 'weights/whole: expected a folder without weights, got one with weights' "$program" vocab --type bytes -o weights/whole --overwrite
+expect 4 'weights/whole: .*weights' "$program" vocab --text text.txt --size 40 -o weights/whole
+expect 4 'weights/whole: .*weights' "$program" vocab --type bytes -o weights/whole --overwrite
 touch weights/tokenizer.json
-expect 4 'exists, and models trained with it need it; --overwrite replaces it' "$program" vocab --text text.txt --size 40 -o weights
+expect 4 'weights/tokenizer.json.*--overwrite' "$program" vocab --text text.txt --size 40 -o weights
 printf '{"model": {"type": "WordPiece", "vocab": {"[UNK]": 0, "[CLS]": 1, "[SEP]": 2, "[PAD]": 3, "[MASK]": 4}}}' > fast/tokenizer.json
 expect 0 'renamed to tokenizer.json.replaced' "$program" vocab --text text.txt --size 40 -o fast --overwrite
 expect 0 '' "$program" tokenize -m fast --json 'walking readers'
@@ -41,8 +41,8 @@ cp out fast.json
 expect 0 '' "$program" tokenize -m a --json 'walking readers'
 same out fast.json "a tokenizer.json that was given up"
 
-expect 2 '--type: expected one of wordpiece, bytes, chars, jieba, unigram, bpe, bytelevel, got marian' "$program" vocab --type marian --text text.txt -o x
-expect 2 '--type: expected one of wordpiece, bytes, chars, jieba, unigram, bpe, bytelevel, got' "$program" vocab --type syllables --text text.txt -o x
+expect 2 '--type: .*wordpiece, bytes.*marian' "$program" vocab --type marian --text text.txt -o x
+expect 2 '--type: .*wordpiece, bytes.*syllables' "$program" vocab --type syllables --text text.txt -o x
 expect 4 'nowhere' "$program" vocab --text nowhere -o h
 [ ! -e h ] || fail "a folder was made although there is no text"
 expect 3 'empty.txt: expected text, got none' "$program" vocab --text "$(: > empty.txt; echo empty.txt)" -o i
@@ -64,7 +64,7 @@ wait $pid 2> /dev/null
 exec 3>&-
 [ ! -e ended ] || fail "TERM leaves a folder: $(ls -A ended)"
 mkdir settings && echo '{}' > settings/tokenizer_config.json
-expect 4 'exists, and belongs to another tokenizer; --overwrite replaces it' "$program" vocab --text text.txt --size 40 -o settings
+expect 4 'settings/tokenizer_config.json.*--overwrite' "$program" vocab --text text.txt --size 40 -o settings
 [ "$(cat settings/tokenizer_config.json)" = '{}' ] || fail 'the settings are lost'
 expect 0 'learned' "$program" vocab --text text.txt --size 40 -o settings --overwrite
 expect 4 'bad.txt: expected a directory, got a file' "$program" vocab --text text.txt -o bad.txt

@@ -31,9 +31,9 @@ holds out '"eval_accuracy": 1.0'
 loss_of() { sed -n 's/.*"eval_loss": *\([0-9.e-]*\).*/\1/p' "$1" | tail -1; }
 close() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a > 0 && (a - b) * (a - b) <= 1e-10 * a * a) }'; }
 close "$(loss_of out)" "$(loss_of model/metrics.jsonl)" || fail "eval_loss $(loss_of out), in training $(loss_of model/metrics.jsonl)"
-expect 0 '53 of 60 examples were longer than 8 tokens and were truncated' "$program" evaluate -m model --dev dev.tsv --max_length 8
-expect 0 '53 of 60 examples were longer than 8 tokens and were truncated' "$program" predict -m model --input dev.tsv --max_length 8
-expect 0 '1 of 2 examples were longer than 32 tokens and were truncated' "$program" classify -m model 'the day' "$(head -c 600 text.txt | tr '\n' ' ')"
+expect 0 '53 of 60 .* 8 tokens' "$program" evaluate -m model --dev dev.tsv --max_length 8
+expect 0 '53 of 60 .* 8 tokens' "$program" predict -m model --input dev.tsv --max_length 8
+expect 0 '1 of 2 .* 32 tokens' "$program" classify -m model 'the day' "$(head -c 600 text.txt | tr '\n' ' ')"
 { cat dev.tsv; printf '\nthe day\tpos\nthe day\n'; } > some.tsv
 expect 0 '1 empty line was skipped' "$program" evaluate -m model --dev some.tsv --max_bad_lines 1
 holds err '1 malformed line was skipped, the first: some.tsv:64: expected the 2 columns of the header, got 1'
@@ -69,7 +69,7 @@ same said gold 'predictions'
 expect 0 '' "$program" predict -m model --input dev.tsv --format glue
 [ "$(head -1 out)" = "index	prediction" ] && [ "$(wc -l < out)" -eq 61 ] || fail "glue: $(head -2 out)"
 # evaluate has no file to train on: the option would name text of another kind.
-expect 2 'train_file is not an option of roformer evaluate: .*--dev FILE' "$program" evaluate -m model --train_file train.tsv
+expect 2 'train_file.* evaluate.*--dev' "$program" evaluate -m model --train_file train.tsv
 expect 2 'train is not an option of roformer evaluate: .*--dev FILE' "$program" evaluate -m model --train train.tsv
 # A page next to the run, where the user named none; the user's own stays.
 expect 0 'model/report.html written' "$program" report model
@@ -83,7 +83,7 @@ head -1 out | grep -q '^{"label": "' || fail "jsonl: $(head -1 out)"
 
 # Stopped and resumed: the same bytes.
 # shellcheck disable=SC2086
-expect 75 'saved checkpoint-31; continue with --resume .*parts/checkpoint-31' "$program" finetune $run -o parts --stop_after 31
+expect 75 '--resume .*parts/checkpoint-31' "$program" finetune $run -o parts --stop_after 31
 # What needs a dev file finds the checkpoint's.
 expect 75 'saved checkpoint-32;' "$program" finetune --resume parts/checkpoint-31 --early_stopping_patience 90 -o patient --stop_after 1
 expect 0 'step 96/96' "$program" finetune --resume parts/checkpoint-31
@@ -140,7 +140,7 @@ expect 0 'were truncated' "$program" evaluate -m model --dev dev.tsv --json --ma
 ! grep -q '"eval_accuracy": 1.0' out || fail "max_length of evaluate does nothing: $(cat out)"
 expect 0 'were truncated' "$program" predict -m named --input named-dev.tsv --max_length 8
 # shellcheck disable=SC2086
-expect 2 'metric_for_best_model: expected one of loss, accuracy, f1, f1_macro, matthews_correlation, got "precision"' "$program" finetune $few --train train.tsv --dev dev.tsv --metric_for_best_model precision -o nothing
+expect 2 'metric_for_best_model: .*accuracy.*"precision"' "$program" finetune $few --train train.tsv --dev dev.tsv --metric_for_best_model precision -o nothing
 
 # Columns by number: a header is no example, labels are not needed to predict, a line for every row.
 # shellcheck disable=SC2086
@@ -167,7 +167,7 @@ awk 'BEGIN { for (i = 0; i < 40; i++) print "the O\nfilm U-A\nis B-A\ngood L-A\n
     expect 0 'the tags name no entities .* accuracy selects' "$program" finetune --task tag $few --train speech.conll --dev speech.conll -o speech
     holds out accuracy
     if grep -q f1 out; then fail "f1 of parts of speech: $(cat out)"; fi
-    expect 2 'metric_for_best_model: expected one of loss, accuracy, got "f1"; its tags name no entities' "$program" finetune --task tag $few --train speech.conll --dev speech.conll --metric_for_best_model f1 -o nothing
+    expect 2 'metric_for_best_model: .*accuracy.*"f1"' "$program" finetune --task tag $few --train speech.conll --dev speech.conll --metric_for_best_model f1 -o nothing
     expect 0 'learning rate 0.001: the best, accuracy' "$program" finetune --task tag $few --train speech.conll --dev speech.conll --learning_rates 1e-3 -o speech-grid
     expect 0 'dev loss .*, f1 ' "$program" finetune --task tag $few --train entities.conll --dev entities.conll -o entities
 }
@@ -210,7 +210,7 @@ awk -v none="$(cat loss-0)" -v some="$(cat loss-0.25)" -v all="$(cat loss-1)" \
 same eval-0 eval-0.25 'eval_loss is without smoothing'
 for file in reg.tsv multilabel.tsv mc.jsonl qa.jsonl; do
     # shellcheck disable=SC2086
-    expect 2 'label_smoothing_factor: expected a task with one label per text or token .cls and tag.' "$program" finetune -q \
+    expect 2 'label_smoothing_factor: .*cls and tag' "$program" finetune -q \
         --task ${file%.*} $few --train $file --dev $file -o nothing --label_smoothing_factor 0.1
 done
 
@@ -273,15 +273,15 @@ folds="--train dev.tsv -m pre --max_length 32 --num_train_epochs 2 --per_device_
     holds out '"checkpoint": "folds/fold-2/checkpoint-8"'
     expect 2 'checkpoint-.*: seed: expected that of the run, 42, got 7' "$program" finetune $folds -o folds --resume latest --seed 7
     sed '2s/pos$/fine/; 2s/neg$/fine/' dev.tsv > three.tsv
-    expect 3 'expected the examples, vocabulary and max_length that .*fold-1/checkpoint-.* was trained with' "$program" finetune $folds -o folds --resume latest --train three.tsv
-    expect 3 'three.tsv: expected the 2 labels that .* was trained with, got 3' "$program" finetune $folds -o folds --resume latest --train three.tsv --allow_data_change
+    expect 3 'max_length.*fold-1/checkpoint-' "$program" finetune $folds -o folds --resume latest --train three.tsv
+    expect 3 'three.tsv: .* 2 labels.*got 3' "$program" finetune $folds -o folds --resume latest --train three.tsv --allow_data_change
     sed 's/pos$/good/' dev.tsv > renamed.tsv
     expect 3 "renamed.tsv: label 0: expected 'neg', with which .* was trained, got 'good'" "$program" finetune $folds -o folds --resume latest --train renamed.tsv --allow_data_change
     expect 0 '' "$program" finetune -q $folds -o folds --resume latest --json
     same out scores 'scores of folds'
     for k in 1 2 3; do same folds/fold-$k/model.safetensors whole-folds/fold-$k/model.safetensors "fold $k"; done
     # The folder of several runs is no model: those in it are named.
-    expect 2 'folds: expected the folder of one run, got one of several \(fold-1, fold-2, fold-3\); .* all with k_fold' "$program" finetune --resume folds
+    expect 2 'folds: .*fold-1, fold-2, fold-3.*k_fold' "$program" finetune --resume folds
     expect 2 'folds: expected the folder of one run' "$program" finetune --resume latest -o folds
     for command in 'evaluate --dev dev.tsv -m' 'predict --input dev.tsv -m' 'info' 'embed -m' 'finetune --train train.tsv -o none -m'; do
         # shellcheck disable=SC2086
@@ -289,7 +289,7 @@ folds="--train dev.tsv -m pre --max_length 32 --num_train_epochs 2 --per_device_
     done
     for command in 'plot -o none.svg' 'report' 'watch --once'; do
         # shellcheck disable=SC2086
-        expect 4 'folds/metrics.jsonl: .*; folders in it have one: fold-1, fold-2, fold-3' "$program" $command folds
+        expect 4 'folds/metrics.jsonl: .*fold-1, fold-2, fold-3' "$program" $command folds
     done
     expect 2 'expected "latest" with the earlier output_dir' "$program" finetune $folds -o folds --resume folds/fold-1/checkpoint-10
     expect 2 'expected one run, got several .k_fold.' "$program" finetune $folds -o nothing --report
@@ -304,7 +304,7 @@ rates="--train train.tsv --dev dev.tsv -m pre --max_length 32 --max_steps 24 --w
     holds scores 'eval_accuracy_std'
     holds scores '{"learning_rate": 0.005, "folders": ["grid/lr-0.005-seed-42", "grid/lr-0.005-seed-43"], '
     grep -q 'the best model is in grid/lr-0.005-seed-42$' err || fail "the folder: $(tail -3 err)"
-    expect 2 'grid: expected the folder of one run, got one of several \(lr-.* all with learning_rates' "$program" finetune --resume latest -o grid
+    expect 2 'grid: .*lr-.*learning_rates' "$program" finetune --resume latest -o grid
     sed -i 's|grid/|parts-of-grid/|g' scores
     expect 0 '' "$program" finetune -q --train train.tsv --dev dev.tsv -m pre --max_length 32 --max_steps 24 --warmup_ratio 0.1 --learning_rate 5e-3 --seed 43 -o point
     same point/model.safetensors grid/lr-0.005-seed-43/model.safetensors 'a point of the grid'
@@ -316,10 +316,10 @@ rates="--train train.tsv --dev dev.tsv -m pre --max_length 32 --max_steps 24 --w
     expect 0 'learning rate 1e-06: the best, loss' "$program" finetune $rates -o worst --metric_for_best_model loss --greater_is_better true
     expect 2 'learning_rates: expected a dev file' "$program" finetune --train train.tsv -m pre --learning_rates 1e-3 -o nothing
     expect 2 'learning_rates: expected up to 32 numbers .*, got "1e-3,x"' "$program" finetune --train train.tsv --dev dev.tsv -m pre --learning_rates 1e-3,x -o nothing
-    expect 2 'learning_rates: expected different rates, got 0.001 and 0.001' "$program" finetune --train train.tsv --dev dev.tsv -m pre --learning_rates 2e-3,1e-3,0.001 -o nothing
+    expect 2 'learning_rates: .*0.001 and 0.001' "$program" finetune --train train.tsv --dev dev.tsv -m pre --learning_rates 2e-3,1e-3,0.001 -o nothing
     expect 2 'expected different rates, got .* of folder lr-0.001' "$program" finetune --train train.tsv --dev dev.tsv -m pre --learning_rates 1e-3,0.0010000001 -o nothing
     expect 2 'seeds: expected learning_rates' "$program" finetune --train train.tsv --dev dev.tsv -m pre --seeds 2 -o nothing
-    expect 3 'dev.tsv: expected at least one example for each of 61 folds, got 60' "$program" finetune --train dev.tsv -m pre --k_fold 61 -o nothing
+    expect 3 'dev.tsv: .* 61 .*got 60' "$program" finetune --train dev.tsv -m pre --k_fold 61 -o nothing
 }
 
 # Refused with a message.
@@ -332,8 +332,8 @@ expect 3 'bad.tsv:3: byte 5 of the line .0xFF. is not UTF-8' "$program" finetune
 printf 'text,label\nthe day,pos\n"the film,neg\nthe cat,neg\n' > bad.csv
 expect 3 'bad.csv:3: expected a closing quote' "$program" finetune --train bad.csv -m pre -o nothing
 printf 'text\tlabel\nthe day\tpos\nthe film\tfine\n' > bad.tsv
-expect 3 'bad.tsv:3: label: expected one of the 2 known labels \(neg, pos\), got .fine.' "$program" finetune --train train.tsv --dev bad.tsv -m pre -o nothing
-expect 3 'bad.tsv:3: label: expected one of the 2 known labels \(neg, pos\), got .fine.' "$program" evaluate -m model --dev bad.tsv
+expect 3 'bad.tsv:3: label: .*neg, pos.*fine' "$program" finetune --train train.tsv --dev bad.tsv -m pre -o nothing
+expect 3 'bad.tsv:3: label: .*neg, pos.*fine' "$program" evaluate -m model --dev bad.tsv
 [ ! -e nothing ] || fail "a refused file left $(ls nothing)"
 expect 4 'nowhere' "$program" finetune --train nowhere.tsv -m pre -o nothing
 expect 2 'expected --text' "$program" evaluate -m model

@@ -68,17 +68,17 @@ rm whole/generation_config.json
 { cat train.en; printf 'a\n\n'; } > odd.en
 { cat train.de; printf '\nb\n'; } > odd.de
 # shellcheck disable=SC2086
-expect 0 '2 of 202 pairs to train on are dropped: 2 have an empty side' "$program" train-translation $run --model subwords --source odd.en --target odd.de -o odd --max_steps 2
+expect 0 '2 of 202 .*2 .*empty' "$program" train-translation $run --model subwords --source odd.en --target odd.de -o odd --max_steps 2
 [ "$(tail -n 2 odd/dropped.tsv | cut -f 2,3 | tr '\n' ' ')" = '201	empty 202	empty ' ] || fail "$(cat odd/dropped.tsv)"
 
 # Refused, and why.
 # shellcheck disable=SC2086
-expect 3 'parallel text: expected the same number of lines, got 202 in odd.en and 200 in' "$program" train-translation $run --model subwords --source odd.en --target train.de -o x
+expect 3 '202 in odd.en and 200 in' "$program" train-translation $run --model subwords --source odd.en --target train.de -o x
 expect 2 'expected --source FILE... and --target FILE...' "$program" train-translation --source train.en -o x
-expect 2 'source, target: expected the same number of files, got 2 and 1' "$program" train-translation --model subwords --source train.en val.en --target train.de -o x
+expect 2 'source, target: .*2 and 1' "$program" train-translation --model subwords --source train.en val.en --target train.de -o x
 expect 2 'train-translation: expected -o DIR' "$program" train-translation --source train.en --target train.de
-expect 2 '--update-freq is not an option of roformer train-translation: --gradient_accumulation_steps N' "$program" train-translation --update-freq 4
-expect 2 '--dim-vocabs is not an option of roformer train-translation: --vocab_size N' "$program" train-translation --dim-vocabs 4
+expect 2 '--update-freq .*--gradient_accumulation_steps' "$program" train-translation --update-freq 4
+expect 2 '--dim-vocabs .*--vocab_size' "$program" train-translation --dim-vocabs 4
 expect 2 '--fp16 is not an option' "$program" train-translation --fp16
 expect 2 'recipe: ' "$program" train-translation --recipe iwslt -o x
 expect 2 'expected one of them, got ' "$program" evaluate -m whole --source val.en --target val.de --text val.en
@@ -94,7 +94,7 @@ for folder in whole whole/checkpoint-30; do
     cp $folder/* swapped 2> err
     "$program" translate -m swapped 'the old river' > out 2> err || fail "as it was: $(cat err)"
     cp others/spiece.model swapped
-    expect 3 'swapped/spiece.model: expected the file with which model.safetensors was saved.*restore that file' "$program" translate -m swapped 'the old river'
+    expect 3 'swapped/spiece.model: .*model.safetensors' "$program" translate -m swapped 'the old river'
     expect 3 'swapped/spiece.model: expected the file' "$program" evaluate -m swapped --source train.en --target train.de
     expect 3 'swapped/spiece.model: expected the file' "$program" train-translation --model swapped --source train.en --target train.de -o x --max_steps 2
 done
@@ -107,6 +107,6 @@ for bytes in '\000\000\300\177' '\000\000\200\377'; do
     cp whole/model.safetensors swapped
     # shellcheck disable=SC2059
     printf "$bytes" | dd of=swapped/model.safetensors bs=1 seek=$((size - 4)) conv=notrunc 2> /dev/null
-    expect 6 'element [0-9]+ of [0-9]+: expected a finite number|NaN or infinity' "$program" translate -m swapped 'the old river'
+    expect 6 'element [0-9]+ of [0-9]+|NaN or infinity' "$program" translate -m swapped 'the old river'
 done
 done_testing

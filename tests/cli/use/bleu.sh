@@ -56,10 +56,10 @@ for option in '--tokenize zh' '--smooth-method none' '--max-ngram-order 2' '--ef
     # shellcheck disable=SC2086
     expect 2 "${option%% *}: has no effect without bleu among --metrics" "$program" bleu --metrics ter $option ref -i sys
 done
-expect 2 '--smooth-value: has no effect without --smooth-method floor or add-k, of bleu' "$program" bleu --smooth-value 3 ref -i sys
-expect 2 '--chrf-beta: has no effect without chrf or chrf\+\+ among --metrics' "$program" bleu --chrf-beta 3 ref -i sys
-expect 2 '--chrf-word-order: has no effect without chrf among --metrics \(chrf\+\+ is chrf with' "$program" bleu --metrics chrf++ --chrf-word-order 3 ref -i sys
-expect 2 '--confidence-n: has no effect without --confidence; give both, or leave it out' "$program" bleu --confidence-n 30 ref -i sys
+expect 2 '--smooth-value: .*--smooth-method.*floor.*add-k' "$program" bleu --smooth-value 3 ref -i sys
+expect 2 '--chrf-beta: .*chrf.*--metrics' "$program" bleu --chrf-beta 3 ref -i sys
+expect 2 '--chrf-word-order: .*chrf.*--metrics' "$program" bleu --metrics chrf++ --chrf-word-order 3 ref -i sys
+expect 2 '--confidence-n: .*--confidence' "$program" bleu --confidence-n 30 ref -i sys
 expect 0 '' "$program" bleu --metrics bleu,chrf --chrf-beta 3 --smooth-method floor --smooth-value 0.2 ref -i sys
 expect 0 '' "$program" bleu --metrics bleu,chrf,ter ref -i sys
 cp out plain
@@ -69,8 +69,8 @@ same plain out 'a byte-order mark'
 
 # What is refused, before anything is printed.
 printf 'one\n' > short
-expect 3 'short: expected 3 lines, one for every segment, as in ref, got 1' "$program" bleu ref -i short
-expect 3 'short: expected 3 lines, one for every segment, as in ref, got 1' "$program" bleu ref short -i sys
+expect 3 'short: .* 3 .*ref.*got 1' "$program" bleu ref -i short
+expect 3 'short: .* 3 .*ref.*got 1' "$program" bleu ref short -i sys
 : > empty
 expect 3 'empty: expected a line' "$program" bleu ref -i empty
 printf 'a\nb\377\nc\n' > bad

@@ -13,7 +13,7 @@ vectors() { "$program" embed -q -m "$1" --format f32 lines > "$2" || fail "vecto
 
 # Prompts: the model's, its checkpoints', those of a run that goes on from one, wherever the first folder is now.
 runs="--save_strategy steps --save_steps 2 --dev pairs.tsv"
-expect 0 'each text begins with the folder.s default prompt, "of the red "' "$program" finetune --task embed $few --model first $runs --max_steps 4 -o whole
+expect 0 'default prompt.*"of the red "' "$program" finetune --task embed $few --model first $runs --max_steps 4 -o whole
 for folder in whole whole/checkpoint-2 whole/checkpoint-4; do
     same first/config_sentence_transformers.json $folder/config_sentence_transformers.json "prompts of $folder"
 done
@@ -48,7 +48,7 @@ for folder in own below; do
     expect 0 '' "$program" evaluate -m $folder --dev scored.tsv --score_max 5 --json
     same out asked "scores of $folder"
 done
-expect 0 'similarity_threshold has no effect: the examples have scores other than 0 and 1' "$program" evaluate -m own --dev scored.tsv --score_max 5 --similarity_threshold 0.5
+expect 0 'similarity_threshold.* 0 and 1' "$program" evaluate -m own --dev scored.tsv --score_max 5 --similarity_threshold 0.5
 # Where config.json and modules.json differ, both commands follow modules.json.
 cp -r whole other; rm other/checksums.json
 sed -e 's/"pooling_mode_cls_token": true/"pooling_mode_cls_token": false/; s/"pooling_mode_mean_tokens": false/"pooling_mode_mean_tokens": true/' \
@@ -78,7 +78,7 @@ for cut in 'whole --dimensions 8' 'whole --dimensions 3' 'trimmed --dimensions 3
     got=$(sed -n 's/^pearson *//p' scores) expected=$(correlation of.cut)
     awk -v a="$got" -v b="$expected" 'BEGIN { d = a - b; exit !(d < 2e-4 && d > -2e-4) }' || fail "$cut: pearson $got, of the cosines $expected"
 done
-expect 2 'dimensions: expected at most 32, the numbers of a vector of this model, got 33' "$program" evaluate -m whole --dev scored.tsv --score_max 5 --dimensions 33
+expect 2 'dimensions: .* 32.*got 33' "$program" evaluate -m whole --dev scored.tsv --score_max 5 --dimensions 33
 sed 's/"include_prompt": true/"include_prompt": false/' own/1_Pooling/config.json > note; cp note own/1_Pooling/config.json
 expect 3 'include_prompt: expected true, got false' "$program" evaluate -m own --dev scored.tsv --score_max 5
 rm own/modules.json
@@ -113,9 +113,9 @@ printf 'text\tlabel\nthe old city\t0\nof the river\t1\nthe king\t0\n' > labels.t
 expect 0 '' "$program" finetune -q --task cls --train labels.tsv --dev labels.tsv --batch_size 2 --model model --max_steps 3 \
     --save_strategy steps --save_steps 1 --eval_strategy steps --eval_steps 1 --load_best_model_at_end \
     --metric_for_best_model loss --greater_is_better true -o best
-expect 2 'dimensions: expected a model for task embed and sim, got one for' "$program" evaluate -m best --dev labels.tsv --dimensions 8
+expect 2 'dimensions: .*embed and sim' "$program" evaluate -m best --dev labels.tsv --dimensions 8
 expect 0 'the model is that of checkpoint-1: ' "$program" finetune --resume best/checkpoint-3 -o beside
-expect 2 'max_length: expected at most .* 16 positions .* got a text of 2[0-9] tokens' sh -c '
+expect 2 'max_length: .* 16 positions .* 2[0-9] tokens' sh -c '
     awk "BEGIN { print \"text\tpair\"; for (i = 0; i < 8; i++) print \"the old city of the red river and the blue house of the old dog and the king\tthe river\" }" > long.tsv
     printf "text\tpair\nthe river\tof the old city\nthe king\tof the river\n" > fits.tsv
     cp model/vocab.txt . && mkdir vocabulary && cp vocab.txt vocabulary
@@ -127,7 +127,7 @@ expect 2 'max_length: expected at most .* 16 positions .* got a text of 2[0-9] t
 [ ! -e s2/metrics.jsonl ] || fail "it trained before it looked at the texts"
 grep -q '"max_seq_length": 16' s1/sentence_bert_config.json || fail "longer than its positions: $(cat s1/sentence_bert_config.json)"
 cut -f 1 long.tsv | tail -1 > lines.long
-expect 0 '1 of 1 lines were longer than 16 tokens and were truncated \(--max-length\)' "$program" embed -m s1 --format f32 lines.long
+expect 0 '1 of 1 .* 16 tokens.*--max-length' "$program" embed -m s1 --format f32 lines.long
 
 # A triplet's loss is of vectors as the model makes them.
 printf '{"text": "the old city", "pair": "the red river", "negative": "a dog"}\n{"text": "the old house", "pair": "the king", "negative": "the river"}\n' > triplets.jsonl
@@ -146,7 +146,7 @@ holds out 'configuration and weights can be read'
 echo before > both; "$program" embed -q -m model --format jsonl lines -o /dev/stdout >> both; echo behind >> both
 [ "$(sed -n '1p;$p' both | tr '\n' ' ')" = 'before behind ' ] || fail "/dev/stdout that is a file: $(cut -c 1-40 both)"
 [ "$("$program" embed -q -m model --format f32 lines -o /dev/stdout | cksum)" = "$("$program" embed -q -m model --format f32 lines | cksum)" ] || fail "/dev/stdout"
-expect 0 'expected the extension npy, jsonl, f32 or safetensors, got another one' "$program" embed -m model -o v.json lines
+expect 0 'npy, jsonl, f32 or safetensors' "$program" embed -m model -o v.json lines
 expect 0 '' "$program" embed -m model -o v.JSONL lines
 head -c 1 v.JSONL | grep -q '\[' || fail "an ending in capitals"
 
