@@ -78,11 +78,11 @@ encoding alibi
 for plot in decay score wavelengths angles rotation; do
     expect 3 "encoding.json: $plot: expected an encoding that has this plot .rotary, rotary_learned, xpos, rerope., got alibi$" "$program" positions plot $plot --config encoding.json
 done
-expect 3 'similarity: expected an encoding that has this plot .sinusoidal, .*absolute.*, got alibi' "$program" positions plot similarity --config encoding.json
+expect 3 'similarity: .*sinusoidal, .*absolute.*alibi' "$program" positions plot similarity --config encoding.json
 encoding rotary_axial
-expect 3 'rotation: expected an encoding that has this plot .*, got rotary_axial' "$program" positions plot rotation --config encoding.json
+expect 3 'rotation: .*rotary_axial' "$program" positions plot rotation --config encoding.json
 encoding absolute
-expect 3 'expected --model DIR, a trained model, since the vectors of absolute are learned' "$program" positions plot similarity --config encoding.json
+expect 3 '--model DIR.*absolute' "$program" positions plot similarity --config encoding.json
 expect 2 'did you mean rotation\?' "$program" positions plot rotatoin
 expect 2 'expected at most 4095 for similarity, got 4096' "$program" positions plot similarity --max_distance 4096
 expect 2 'expected at most 1000 for rotation, got 1001' "$program" positions plot rotation --max_distance 1001
@@ -206,9 +206,9 @@ expect 2 'expected a head from 0 to 3, got 4' "$program" positions plot score -m
 expect 2 'expected no --model' "$program" positions plot decay -m model
 expect 2 'one --text' "$program" positions plot attention -m model
 sed 's/"vocab_size"/"position_embedding_type": "none", "vocab_size"/' model/config.json > none.json && cp -r model none && mv none.json none/config.json
-expect 3 'similarity: expected an encoding that has this plot .*, got none' "$program" positions plot similarity -m none
+expect 3 'similarity: .*got none' "$program" positions plot similarity -m none
 expect 2 'one --model, or --config' "$program" positions plot similarity -m none --config none
-expect 3 'expected an encoding whose angles depend on plane and distance only, got none' "$program" positions plot score -m none --text long.txt --max_length 16
+expect 3 'plane and distance.*got none' "$program" positions plot score -m none --text long.txt --max_length 16
 if command -v gnuplot > /dev/null; then
     expect 0 'drawn' "$program" positions plot attention -m model --text "the city's river" -o map.svg
     holds map.svg 'layer 1, head 3'

@@ -25,9 +25,9 @@ wait
 printf 'the city\rthe river\r' > mac
 input=mac expect 3 "standard input: line ends: expected LF or CRLF, got CR alone" "$program" embed -m model
 [ ! -s out ] || fail "vectors of a file of one line"
-expect 3 'mac: line ends: expected LF or CRLF, got CR alone; convert them with tr .\\r. .\\n.' "$program" evaluate -m model --text mac
-expect 3 'mac: line ends: expected LF or CRLF, got CR alone; convert them with tr .\\r. .\\n.' "$program" vocab --text mac --size 40 -o mac-model
-expect 3 'mac: line ends: expected LF or CRLF, got CR alone; convert them with tr .\\r. .\\n.' "$program" bleu mac < lines
+expect 3 'mac: .*LF or CRLF.*CR.*tr .\\r. .\\n.' "$program" evaluate -m model --text mac
+expect 3 'mac: .*LF or CRLF.*CR.*tr .\\r. .\\n.' "$program" vocab --text mac --size 40 -o mac-model
+expect 3 'mac: .*LF or CRLF.*CR.*tr .\\r. .\\n.' "$program" bleu mac < lines
 printf 'the city\r' > one
 input=one expect 0 '' "$program" tokenize -m model --json
 printf 'the\rcity\nthe river' > inside
@@ -79,11 +79,11 @@ expect 3 'cut.gz: the compressed data is cut off' "$program" embed -m packed -o 
 cp lines plain.gz && cp lines plain.zst && : > empty.gz && printf 'BZh91AY&SY' > other.bz2
 for command in embed similarity index variants; do
     case $command in variants) set -- --sequence AC --input plain.gz ;; index) set -- -o i plain.gz ;; *) set -- plain.gz ;; esac
-    expect 3 'plain.gz: expected gzip data, got other bytes; if it is text, rename it' "$program" $command -m packed "$@"
+    expect 3 'plain.gz: .*gzip' "$program" $command -m packed "$@"
 done
 expect 3 'plain.zst: expected zstd data, got other bytes' "$program" embed -m packed plain.zst
 expect 3 'empty.gz: expected gzip data, got an empty file' "$program" embed -m packed empty.gz
-expect 3 'other.bz2: expected gzip, zstd or uncompressed data, got bzip2' "$program" embed -m packed other.bz2
+expect 3 'other.bz2: .*gzip, zstd.*bzip2' "$program" embed -m packed other.bz2
 expect 3 'plain.gz: expected gzip data' "$program" bleu plain.gz < lines
 # A line is answered when it is there, also one whose first byte could be the beginning of zstd.
 mkfifo lines.in lines.out

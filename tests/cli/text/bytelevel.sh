@@ -9,10 +9,10 @@ holds base/tokenizer_config.json '"tokenizer_class": "PreTrainedTokenizerFast"'
 expect 0 '' "$program" vocab -q --threads 1 --type bytelevel --text text.txt --size 350 -o single
 same base/tokenizer.json single/tokenizer.json "with one thread"
 expect 2 '--cased: has no effect with --type bytelevel; leave it out' "$program" vocab --type bytelevel --cased --text text.txt -o x
-expect 2 'tokens: expected 261 or more, for the special tokens and 256 bytes, got 200' "$program" vocab --type bytelevel --size 200 --text text.txt -o x
+expect 2 'tokens: .*261 .*256 .*200' "$program" vocab --type bytelevel --size 200 --text text.txt -o x
 expect 2 'expected --text' "$program" vocab --type bytelevel -o x
 [ ! -e x ] || fail "a folder was made although it was refused"
-expect 4 'exists, and models trained with it need it; --overwrite replaces it' "$program" vocab --type bytelevel --text text.txt -o base
+expect 4 'base/.*--overwrite' "$program" vocab --type bytelevel --text text.txt -o base
 expect 0 'rare: 26[0-9] tokens' "$program" vocab --type bytelevel --text text.txt --min-frequency 1000 -o rare
 
 # Text and back, whatever its bytes; [MASK] takes the blank before it.

@@ -21,7 +21,7 @@ expect 2 '--alphabet: has no effect with --type chars; leave it out' "$program" 
 expect 2 'expected --text' "$program" vocab --type chars -o x
 expect 3 'expected characters that occur at least 9999999 times' "$program" vocab --type chars --text text.txt --min-frequency 9999999 -o x
 [ ! -e x ] || fail "a folder was made although it was refused"
-expect 4 'exists, and models trained with it need it; --overwrite replaces it' "$program" vocab --type chars --text text.txt -o base
+expect 4 'base/.*--overwrite' "$program" vocab --type chars --text text.txt -o base
 
 # Text and back; what is not there is [UNK], each for itself.
 printf 'caf\303\251 Q[MASK]\n' > line
@@ -42,5 +42,5 @@ cp base/*.json bad
 sed 's/"a":/"ab":/' base/vocab.json > bad/vocab.json
 expect 3 '"ab": expected one character or <U\+...>, got another text' "$program" tokenize -m bad x
 rm bad/vocab.json
-expect 3 'expected this file for tokenizer_class RoFormerCharacterTokenizer, got none' "$program" tokenize -m bad x
+expect 3 'bad/.*tokenizer_class RoFormerCharacterTokenizer' "$program" tokenize -m bad x
 done_testing

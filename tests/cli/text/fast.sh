@@ -15,7 +15,7 @@ expect 0 '' "$program" tokenize -m t5 --json '  the  Ａ'
 holds out '"</s>"]'
 sed 's/"Metaspace"/"Metaspaces"/g' bpe/tokenizer.json > t5/tokenizer.json
 expect 3 'got Metaspaces' "$program" tokenize -m t5 x
-expect 2 '--type: expected one of wordpiece, bytes, chars, jieba, unigram, bpe, bytelevel, got fast_bpe' "$program" vocab --type fast_bpe --text bpe/tokenizer.json -o x
+expect 2 '--type: .*wordpiece, bytes.*fast_bpe' "$program" vocab --type fast_bpe --text bpe/tokenizer.json -o x
 
 # A translator with them.
 sentences 300 | grep . > all.en
@@ -28,7 +28,7 @@ expect 0 'step 4/4' "$program" train-translation $shape --model bpe -o de --max_
 same bpe/tokenizer.json de/tokenizer.json "the tokenizer of the trained model"
 expect 0 'translations were cut' "$program" translate -m de --beam 1 --max-new-tokens 5 'the old river'
 # shellcheck disable=SC2086
-expect 3 'subword_sampling: encode: sampling: expected a tokenizer with several segmentations' "$program" train-translation $shape --model bpe -o x --max_steps 4 --subword_sampling 0.1
+expect 3 'subword_sampling: .*segmentations' "$program" train-translation $shape --model bpe -o x --max_steps 4 --subword_sampling 0.1
 
 # Every command, with the settings that are written next to the file.
 sentences 400 > text.txt

@@ -33,7 +33,7 @@ holds bpe/tokenizer_config.json '"tokenizer_class": "RoFormerBPETokenizer"'
 expect 0 '' "$program" vocab -q --type bpe --text text.txt --size 200 --character-coverage 1 -o same
 same bpe/spiece.model same/spiece.model "learned twice"
 expect 2 '--cased: has no effect with --type bpe; leave it out' "$program" vocab --type bpe --cased --text text.txt -o x
-expect 2 '--byte-fallback: has no effect with --type chars; leave it out' "$program" vocab --type chars --byte-fallback --text text.txt -o x
+expect 2 '--byte-fallback: .*--type chars' "$program" vocab --type chars --byte-fallback --text text.txt -o x
 expect 3 'SentencePiece: Vocabulary size is smaller than required_chars' "$program" vocab --type bpe --size 16 --text text.txt -o x
 [ ! -e x ] || fail "a folder was made although it was refused"
 expect 0 'fewer than the 9000 asked for' "$program" vocab --type unigram --size 9000 --text text.txt -o few
@@ -42,7 +42,7 @@ expect 3 'vocabulary: SentencePiece' "$program" vocab --type unigram --text blan
 [ ! -e x ] || fail "a folder was made although nothing was learned"
 i=0; while [ $i -lt 600 ]; do printf 'ab cd efgh '; i=$((i + 1)); done > long.txt
 expect 0 '1 line is longer than 4,192 bytes: split' "$program" vocab --type unigram --text long.txt -o long
-expect 4 'base/spiece.model: exists, and models trained with it need it' "$program" vocab --type unigram --text text.txt -o base
+expect 4 'base/spiece.model: .*--overwrite' "$program" vocab --type unigram --text text.txt -o base
 
 # Text and back.
 expect 0 '' "$program" tokenize -m base --json 'café  [MASK]'

@@ -28,8 +28,8 @@ expect 0 '' "$program" evaluate -m whole --text text.txt --eval_documents 20 --m
 [ "$(wc -l < out)" -eq 4 ] || fail "a line for each length: $(cat out)"
 expect 0 '' "$program" evaluate -m whole --text text.txt --eval_documents 20 --max_lengths 16,32 --json
 holds out '"max_length": 32'
-expect 2 'mlm_probability: expected a masked language model, got whole, which is causal' "$program" evaluate -m whole --text text.txt --mlm_probability 0.4
-expect 2 '--max_lengths: expected comma-separated numbers from 8 to 1048576, got 16,x' "$program" evaluate -m whole --text text.txt --max_lengths 16,x
+expect 2 'mlm_probability: .*whole.*causal' "$program" evaluate -m whole --text text.txt --mlm_probability 0.4
+expect 2 '--max_lengths: .* 8 to 1048576.*16,x' "$program" evaluate -m whole --text text.txt --max_lengths 16,x
 
 # In windows that overlap: with a stride below a document's length tokens see more than without; a document that a window holds is the same.
 expect 0 '' "$program" evaluate -m whole --text text.txt --eval_documents 20 --max_length 64 --stride 32 --json
@@ -75,7 +75,7 @@ done
 # What a causal model cannot do.
 expect 3 'fill-mask: expected a model with bidirectional attention' "$program" fill-mask -m whole 'the [MASK].'
 expect 3 'pooling: expected mean, max or last, got cls' "$program" embed -m whole --pooling cls -o v.npy text.txt
-expect 2 'objective mlm: expected a model with bidirectional attention, got config.json' "$program" pretrain --text text.txt --model whole -o other --objective mlm --max_steps 1
+expect 2 'objective mlm: .*bidirectional.*config.json' "$program" pretrain --text text.txt --model whole -o other --objective mlm --max_steps 1
 
 # It writes: the prompt as it is, then what follows; the same seed the same text; prompts from everywhere.
 expect 0 '' "$program" generate -m whole -n 12 'the Old river'
@@ -245,6 +245,6 @@ expect 0 '' "$program" generate -m whole -n 4 --logprobs --json 'the old river'
 holds out "\"ids\": [$(cat ids)]"
 
 "$make_model" encoder || exit 1
-expect 3 'expected a causal model, got one with bidirectional attention \(is_decoder false\)' "$program" generate -m encoder 'the'
+expect 3 'causal.*is_decoder false' "$program" generate -m encoder 'the'
 expect 2 'end: expected 0 with a masked model' "$program" score -m encoder --end 'the'
 done_testing

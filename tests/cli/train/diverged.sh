@@ -14,7 +14,7 @@ EOC
 run="--train train.tsv --dev train.tsv -m pre --optim sgd --weight_decay 10 --max_grad_norm 0 --lr_scheduler_type constant --batch_size 20 --logging_steps 1 --save_steps 1 --save_total_limit 2"
 
 # shellcheck disable=SC2086
-expect 6 'step 8: the run ends with a loss that is not finite .skipped updates: [0-9]+.: no model is written; lost/checkpoint-[0-9]+ is the last good one' \
+expect 6 'step 8: .*not finite.*updates: [0-9]+.*lost/checkpoint-[0-9]+' \
     "$program" finetune $run --learning_rate 10 --num_train_epochs 2 -o lost
 grep -q 'dev loss nan, accuracy' err || fail "no evaluation says nan: $(grep 'dev loss' err)"
 grep -q -e '-nan\|[0-9]\{13\}' err && fail "numbers: $(grep -e '-nan\|[0-9]\{13\}' err | head -3)"
@@ -30,5 +30,5 @@ holds err 'the same score as the best, of which the first was chosen: 2e-08'
 holds err 'the best model is in rates/lr-1e-08'
 holds out '{"learning_rate": 1e-8, "folder": "rates/lr-1e-08", "eval_loss": 0.'
 # shellcheck disable=SC2086
-expect 6 'expected a run with a finite score, got none; the last one: step 8' "$program" finetune $run --num_train_epochs 2 --learning_rates 10 -o none
+expect 6 'finite score.*step 8' "$program" finetune $run --num_train_epochs 2 --learning_rates 10 -o none
 done_testing

@@ -24,7 +24,7 @@ if command -v gnuplot > /dev/null; then expect 0 '' "$program" plot -q whole -o 
 # Stopped and resumed, with the options of the checkpoint and its place: the same bytes.
 cp -r base parts
 # shellcheck disable=SC2086
-expect 75 'saved checkpoint-17; continue with --resume .*parts/checkpoint-17' "$program" pretrain --text text.txt --model parts $shape --max_steps 40 --save_steps 20 --eval_steps 20 --logging_steps 10 --learning_rate 1e-3 --stop_after 17
+expect 75 '--resume .*parts/checkpoint-17' "$program" pretrain --text text.txt --model parts $shape --max_steps 40 --save_steps 20 --eval_steps 20 --logging_steps 10 --learning_rate 1e-3 --stop_after 17
 expect 0 'step 40/40' "$program" pretrain --resume parts/checkpoint-17
 same whole/model.safetensors parts/model.safetensors "resumed"
 
@@ -76,7 +76,7 @@ cp -r base given
     expect 75 'options without effect: momentum \(optim is adamw\)' "$program" pretrain --text text.txt --model given $shape --max_steps 40 --stop_after 1 --logging_steps 1 --learning_rate 1e-3 --warmup_steps 0 --momentum 0.5
     head -1 given/metrics.jsonl | grep -q '"learning_rate":0.000975' || fail "--warmup_steps 0: $(head -1 given/metrics.jsonl)"
     expect 75 'step 2/[0-9]*[1-35-9]|step 2/4[1-9]|step 2/1[0-9][0-9]' "$program" pretrain --resume latest --model given --num_train_epochs 2 --stop_after 1 --logging_steps 1
-    expect 2 'early_stopping_patience: expected held-out text to select the best model, got none' "$program" pretrain --text text.txt --model base -o nothing $shape --max_steps 40 --validation_split 0 --early_stopping_patience 2
+    expect 2 'early_stopping_patience: .*held-out' "$program" pretrain --text text.txt --model base -o nothing $shape --max_steps 40 --validation_split 0 --early_stopping_patience 2
     : > nothing.txt
     expect 3 'nothing.txt: expected text to evaluate on, got none' "$program" pretrain --text text.txt --validation_text nothing.txt --model base -o nothing $shape --max_steps 40
 }
@@ -96,7 +96,7 @@ same bare.ids out "a tokenizer without [CLS] and [SEP] after training"
 mkdir older
 echo '{"model": {"type": "WordPiece", "vocab": {"[UNK]": 0, "[CLS]": 1, "[SEP]": 2, "[PAD]": 3, "[MASK]": 4}}}' > older/tokenizer.json
 # shellcheck disable=SC2086
-expect 0 'older: its tokenizer.json will be renamed to tokenizer.json.replaced' "$program" pretrain --text text.txt --model base -o older $shape --max_steps 2
+expect 0 'older: .*tokenizer.json.replaced' "$program" pretrain --text text.txt --model base -o older $shape --max_steps 2
 expect 0 '' "$program" tokenize -m older --json 'the old river'
 cp out older.json
 expect 0 '' "$program" tokenize -m base --json 'the old river'
@@ -139,7 +139,7 @@ cp -r base best
 # shellcheck disable=SC2086
 expect 0 'the model is that of checkpoint-10: eval_loss' "$program" pretrain --text text.txt --model best $shape --max_steps 40 --save_steps 10 --eval_steps 10 --learning_rate 1e-3 --load_best_model_at_end --metric_for_best_model eval_loss --greater_is_better true --save_total_limit 1
 same best/model.safetensors best/checkpoint-10/model.safetensors "best"
-expect 2 'load_best_model_at_end: expected save_steps as a multiple of eval_steps above 0' "$program" pretrain --text text.txt --model best -o other --eval_steps 7 --save_steps 10 --load_best_model_at_end
+expect 2 'load_best_model_at_end: .*save_steps.*eval_steps' "$program" pretrain --text text.txt --model best -o other --eval_steps 7 --save_steps 10 --load_best_model_at_end
 
 # An option that is given counts on resuming, also when it is the default's value.
 cp -r base chosen
@@ -172,6 +172,6 @@ expect 4 'nowhere' "$program" pretrain --resume nowhere/checkpoint-3
 printf '{"vocab_size": 0}' > broken.json
 expect 3 'broken.json' "$program" pretrain --text text.txt --model base --config broken.json --max_steps 2
 sed 's/"hidden_size": 32,/"hidden_size": 32, "position_embedding_type": "rotery",/' small.json > rotery.json
-expect 3 'rotery.json: position_embedding_type: expected a known encoding, got "rotery"' "$program" pretrain --text text.txt --model base --config rotery.json --max_steps 2
+expect 3 'rotery.json: position_embedding_type: .*"rotery"' "$program" pretrain --text text.txt --model base --config rotery.json --max_steps 2
 expect 2 'max_length: expected at most tokens_per_batch, 512, got 600' "$program" pretrain --text text.txt --model base --config small.json --max_length 600 --tokens_per_batch 512 --max_steps 2
 done_testing

@@ -83,7 +83,7 @@ if command -v gnuplot > /dev/null; then
 fi
 
 # The page is HTML, whatever it is called: another suffix is refused.
-expect 2 '--output: expected FILE.html, or - for standard output, got r.md' "$program" report sparse -o r.md
+expect 2 '--output: .*html.*r.md' "$program" report sparse -o r.md
 [ ! -e r.md ] || fail "a page was written all the same"
 expect 0 '' "$program" report -q sparse -o page
 

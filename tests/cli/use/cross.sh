@@ -66,11 +66,11 @@ same alone.txt together.txt "scores alone and together"
 expect 2 'QUERY: expected a text, got an empty one' "$program" rank -m model --cross ' ' lines.txt
 expect 2 '--cross, --pooling: expected one of them, got both' "$program" rank -m model --cross --pooling mean 'a' lines.txt
 model mpnet ELU
-expect 3 'activation_fn: expected torch.s Sigmoid, Identity or Tanh, got ELU' "$program" rank -m model --cross 'a' lines.txt
+expect 3 'activation_fn: .*Sigmoid, Identity.*ELU' "$program" rank -m model --cross 'a' lines.txt
 cp -r "$golden/mpnet/whole" masked
 expect 3 '--cross: expected a model that reads both texts at once' "$program" rank -m masked --cross 'a' lines.txt
 rm -rf many && cp -r "$golden/mpnet/sequence" many && cp model/tokenizer* many
-expect 3 'scores of pairs: expected a model with one output .a reranker., got one with 3' "$program" rank -m many --cross 'a' lines.txt
+expect 3 'one output.*reranker.* 3' "$program" rank -m many --cross 'a' lines.txt
 # The limit of pairs that sentence_bert_config.json states, and what would change tokens.
 model xlm_roberta Sigmoid
 expect 0 '' "$program" rank -q -m model --cross 'the river runs' lines.txt; cp out unlimited

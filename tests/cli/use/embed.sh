@@ -79,7 +79,7 @@ expect 3 'some:2: text: expected a token for pooling max, got none' "$program" e
 
 # Too long a line is cut and counted, or not at all with 0.
 awk 'BEGIN { for (i = 0; i < 100; i++) printf "city "; print "" }' > long
-input=long expect 0 '1 of 1 lines were longer than 64 tokens and were truncated \(--max-length\)' "$program" embed -m model --format f32
+input=long expect 0 '1 of 1 .* 64 tokens.*--max-length' "$program" embed -m model --format f32
 cp out cut
 input=long expect 0 '' "$program" embed -q -m model --format f32 --max-length 0
 cmp -s cut out && fail "--max-length 0 cuts"
@@ -115,14 +115,14 @@ same expected got "the default prompt"
 "$program" embed -q -m st --prompt '' --format f32 < lines > other
 "$program" embed -q -m model --pooling max --format f32 < lines > expected
 same expected got "a prompt by name" && same expected other "no prompt"
-expect 2 'prompt_name: expected one of the folder.s prompts .document, passage, query., got "other"' "$program" embed -m st --prompt-name other lines
+expect 2 'prompt_name: .*document, passage, query.*"other"' "$program" embed -m st --prompt-name other lines
 expect 2 'prompt, prompt_name: expected one of them, got both' "$program" embed -m st --prompt-name query --prompt x lines
 "$program" embed -q -m model --dimensions 8 --normalize --format jsonl < lines > got
 [ "$(head -1 got | tr -cd , | wc -c)" -eq 7 ] || fail "numbers of a vector cut to 8: $(head -1 got)"
 "$program" embed -q -m model --format jsonl < lines | head -3 | tr -d '[] ' | awk -F, '{ s = 0; for (i = 1; i <= 8; i++) s += $i * $i; printf "%.4f\n", $1 / sqrt(s) }' > expected
 head -3 got | tr -d '[] ' | awk -F, '{ printf "%.4f\n", $1 }' > first
 same expected first "cut, then scaled"
-expect 2 'dimensions: expected at most 32, the width of the model, got 33' "$program" embed -m model --dimensions 33 -o none.npy lines
+expect 2 'dimensions: .* 32.* 33' "$program" embed -m model --dimensions 33 -o none.npy lines
 sentence dense
 expect 4 '2_Dense: expected weights' "$program" embed -m st -o none.npy lines
 expect 0 '' "$program" fill-mask -m st 'the [MASK]'

@@ -21,7 +21,7 @@ input=lines expect 3 'standard input:2: text: expected a mask token' "$program" 
 expect 3 'cut to max_length' "$program" fill-mask -m model --max-length 4 'the city is [MASK]'
 printf 'the [MASK]\n' > some.txt
 expect 3 'the name of a file; .*"< some.txt"' "$program" fill-mask -m model some.txt
-expect 0 'the city: not in the vocabulary, its first piece the is used' "$program" fill-mask -m model --target 'the city' 'the [MASK]'
+expect 0 'the city: .*first piece the ' "$program" fill-mask -m model --target 'the city' 'the [MASK]'
 expect 0 'target City: the vocabulary has it as city' "$program" fill-mask -m model --target City 'the [MASK]'
 expect 0 "not in the vocabulary, its first piece p is used" "$program" fill-mask -m model --target parrot 'the [MASK]'
 expect 0 '' "$program" fill-mask -m model -q --target parrot 'the [MASK]'

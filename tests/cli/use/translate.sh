@@ -107,7 +107,7 @@ done
 
 # Long sources: refused with their line, those before are printed; or in parts, with a word about it.
 printf 'one two\none two three. four five six, seven eight nine ten eleven twelve one\nnine\n' > long
-input=long expect 3 'standard input:2: source: expected at most 8 tokens, got 1[0-9]' "$program" translate -m model --max_source_length 8
+input=long expect 3 'standard input:2: .* 8 tokens.* 1[0-9]' "$program" translate -m model --max_source_length 8
 [ "$(cat out)" = "three two" ] || fail "before a long line: $(cat out)"
 input=long expect 0 'text 2: a source of [0-9]+ tokens, translated in [23] parts' "$program" translate -m model --max_source_length 9 --long_source split
 [ "$(wc -l < out)" -eq 3 ] && [ "$(tail -1 out)" = ten ] || fail "parts: $(cat out)"
@@ -119,11 +119,11 @@ as_many
 printf 'one\n\377\n' > bad
 input=bad expect 3 'standard input:2: byte 1 \(0xff\) is not UTF-8' "$program" translate -m model
 [ "$(cat out)" = two ] || fail "before bad bytes: $(cat out)"
-expect 2 'num_beams: expected at most 41 candidates .* got 60 for 30 beams' "$program" translate -m model --num_beams 30 one
+expect 2 'num_beams: .* 41 .* 60 .*30' "$program" translate -m model --num_beams 30 one
 expect 2 'num_return_sequences: expected at most num_beams, 2, got 3' "$program" translate -m model --num_beams 2 --nbest 3 one
 expect 4 'no-such' "$program" translate -m no-such one
-expect 3 'expected a causal model, got a translation model; use roformer translate' "$program" generate -m model one
-expect 3 'expected a causal model, got an encoder-decoder model; use roformer translate --score' "$program" score -m model one
+expect 3 'causal.*roformer translate' "$program" generate -m model one
+expect 3 'causal.*roformer translate --score' "$program" score -m model one
 "$make_model" other > /dev/null 2>&1 && expect 3 'expected an encoder-decoder model to translate, got another model' "$program" translate -m other one
 rm model/vocab.txt
 expect 3 'model: expected a tokenizer' "$program" translate -m model one
