@@ -177,7 +177,7 @@ void rf_config_init(rf_config *c, size_t size) { begin(rf__config_families[0], c
 
 rf_status rf_config_defaults_of_sized(const char *family, rf_config *c, size_t size, rf_error *why)
 {
-    char names[320];
+    char names[200];
     if (!(family && c)) return rf__missing("rf_config_defaults_of", "family, config", why);
     for (const rf_family_config *const *f = rf__config_families; *f; f++)
         if (!strcmp((*f)->name, family)) {

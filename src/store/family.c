@@ -135,7 +135,7 @@ static const rf_config_sign *stranger(const rf_family_config *f, const json_t *r
 
 static rf_status unknown_type(const char *file, const json_t *type, rf_error *why)
 {
-    char names[320];
+    char names[200];
     if (!json_is_string(type)) return rf__wrong_type(file, "model_type", type, "a string", why);
     return rf_fail(why, RF_EUNSUPPORTED, "%s: model_type: expected one of %s, got \"%s\"", file,
                    rf__config_family_names(names, sizeof names, true), rf__printable(json_string_value(type)).text);
