@@ -237,6 +237,9 @@ typedef struct rf_config {
        transformers, which uses them. Not written to config.json. NULL and 0: positions are computed. */
     const float *position_table;
     int64_t position_table_size;                     /* numbers, all rows */
+    /* ELECTRA's choices: 1: a matrix of its own is applied to the vector of a text, and then summary_activation. */
+    int summary_use_proj;
+    rf_act summary_activation;
 } rf_config;
 
 /* Sets the defaults of transformers' RoFormerConfig. */

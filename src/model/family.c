@@ -114,6 +114,15 @@ const rf_family_row rf__rows_choice[] = {
     {{0}, 0},
 };
 
+/* transformers' ElectraForPreTraining. */
+const rf_family_row rf__rows_detect[] = {
+    RF_HEAD_ROW("discriminator_predictions.dense.weight", "CC", NORMAL, true, 0, dense),
+    RF_HEAD_ROW("discriminator_predictions.dense.bias", "C", ZEROS, false, 0, dense_bias),
+    RF_HEAD_ROW("discriminator_predictions.dense_prediction.weight", "1C", NORMAL, true, 0, out),
+    RF_HEAD_ROW("discriminator_predictions.dense_prediction.bias", "1", ZEROS, false, 0, out_bias),
+    {{0}, 0},
+};
+
 /* TensorFlow's names of norms. transformers' decoder.bias is tied to cls.predictions.bias or, if untied, the only one
  * that is used. */
 const rf_spelling rf__spelling_bert[] = {

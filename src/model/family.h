@@ -144,11 +144,14 @@ rf_tensor *rf__block_attention(rf_graph *g, const rf_block *b, rf_tensor *qkv);
  * or cached ones -> [N,C] (encoder.c). */
 rf_tensor *rf__block_cross_attention(rf_graph *g, const rf_block *b, rf_tensor *q);
 
-/* Heads (heads.c): dropout, dense, act, dropout, out | the same with tanh | dense, tanh, dropout, out | dropout, out |
- * out | dense, act, norm | the same with GELU | that, dropout, out | dense, act, out. */
+/* Heads (heads.c): dropout, dense, act, dropout, out | the same with tanh | the same with GELU | dense, tanh, dropout,
+ * out | the same with ReLU | dropout, out | out | dense, act, norm | the same with GELU | that, dropout, out | dense,
+ * act, out. */
 rf_tensor *rf__head_dense(rf_graph *g, const rf_config *c, const rf_head_weights *w, rf_tensor *x);
 rf_tensor *rf__head_dense_tanh(rf_graph *g, const rf_config *c, const rf_head_weights *w, rf_tensor *x);
+rf_tensor *rf__head_dropped_gelu(rf_graph *g, const rf_config *c, const rf_head_weights *w, rf_tensor *x);
 rf_tensor *rf__head_pooled(rf_graph *g, const rf_config *c, const rf_head_weights *w, rf_tensor *x);
+rf_tensor *rf__head_dense_relu(rf_graph *g, const rf_config *c, const rf_head_weights *w, rf_tensor *x);
 rf_tensor *rf__head_token(rf_graph *g, const rf_config *c, const rf_head_weights *w, rf_tensor *x);
 rf_tensor *rf__head_plain(rf_graph *g, const rf_config *c, const rf_head_weights *w, rf_tensor *x);
 rf_tensor *rf__head_masked(rf_graph *g, const rf_config *c, const rf_head_weights *w, rf_tensor *x);
@@ -160,7 +163,7 @@ rf_tensor *rf__head_none(rf_graph *g, const rf_config *c, const rf_head_weights 
 
 /* Rows that several families' heads share, with the names of transformers' classes. */
 extern const rf_family_row rf__rows_masked[], rf__rows_lm_head[], rf__rows_dense[], rf__rows_label[], rf__rows_span[],
-    rf__rows_choice[];
+    rf__rows_choice[], rf__rows_detect[];
 extern const rf_spelling rf__spelling_bert[], rf__spelling_lm_head[];
 
 #endif

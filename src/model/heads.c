@@ -3,6 +3,7 @@
  *
  *     dense      act(drop(h_[CLS]) W_d + b_d),  drop,  W_o + b_o      transformers' RoFormerClassificationHead
  *     dense_tanh   the same with tanh and classifier_dropout         XLMRobertaClassificationHead
+ *     dropped_gelu   the same with GELU and classifier_dropout       ElectraClassificationHead
  *     pooled     tanh(h_[CLS] W_p + b_p),  drop,  W_o + b_o                       BERT's pooler and classifier
  *     token      drop(h) W + b
  *     plain      h W + b                            for answers two columns; for candidates their last, first or mean h
@@ -10,6 +11,7 @@
  *     masked_gelu  the same with GELU, regardless of hidden_act              XLMRobertaLMHead
  *     transformed  drop(masked_gelu) W + b                                ModernBertForSequenceClassification
  *     dense_gelu   gelu(h W_d + b_d) W + b                            EuroBertForSequenceClassification
+ *     dense_relu  drop(relu(h_[CLS] W_d + b_d)) W + b                  DistilBertForSequenceClassification
  *     detect     act(h W_d + b_d) W + b                               ElectraDiscriminatorPredictions
  *     none       h                                  pooled texts, as in sentence-transformers (Reimers & Gurevych 2019)
  *
@@ -84,11 +86,26 @@ rf_tensor *rf__head_dense_tanh(rf_graph *g, const rf_config *c, const rf_head_we
     return rf__head_pooled(g, c, w, x);
 }
 
-rf_tensor *rf__head_pooled(rf_graph *g, const rf_config *c, const rf_head_weights *w, rf_tensor *x)
+static rf_tensor *classify(rf_graph *g, const rf_config *c, const rf_head_weights *w, rf_tensor *x, rf_act act)
 {
-    x = rf__linear(g, x, w->dense, w->dense_bias, RF_ACT_TANH);
+    x = rf__linear(g, x, w->dense, w->dense_bias, act);
     x = rf__dropout(g, x, classifier_dropout(c));
     return rf__linear(g, x, w->out, w->out_bias, RF_ACT_NONE);
+}
+
+rf_tensor *rf__head_pooled(rf_graph *g, const rf_config *c, const rf_head_weights *w, rf_tensor *x)
+{
+    return classify(g, c, w, x, RF_ACT_TANH);
+}
+
+rf_tensor *rf__head_dense_relu(rf_graph *g, const rf_config *c, const rf_head_weights *w, rf_tensor *x)
+{
+    return classify(g, c, w, x, RF_ACT_RELU);
+}
+
+rf_tensor *rf__head_dropped_gelu(rf_graph *g, const rf_config *c, const rf_head_weights *w, rf_tensor *x)
+{
+    return classify(g, c, w, rf__dropout(g, x, classifier_dropout(c)), RF_ACT_GELU);
 }
 
 rf_tensor *rf__head_token(rf_graph *g, const rf_config *c, const rf_head_weights *w, rf_tensor *x)

@@ -122,6 +122,14 @@ bool rf__config_lacks(const rf_family_config *f, const char *key)
     return false;
 }
 
+/* Whether a file without embedding_size has hidden_size there: the family has no default of its own. */
+static bool follows_width(const rf_family_config *f)
+{
+    for (const rf_config_key *own = f->key; own && own->name; own++)
+        if (!strcmp(own->name, "embedding_size")) return own->kind == RF_KEY_NONE;
+    return true;
+}
+
 size_t rf__config_key_count(const rf_family_config *f)
 {
     size_t n = RF_COUNT(keys);
@@ -149,7 +157,8 @@ const rf_config_key *rf__config_key_of(const rf_family_config *f, size_t i)
 static void set_defaults(const rf_family_config *f, rf_config *c)
 {
     const rf_act act = f->usual_act ? f->usual_act : RF_ACT_GELU;
-    *c = (rf_config){.size = sizeof *c, .hidden_act = act, .classifier_dropout = -1, .num_labels = 2};
+    *c = (rf_config){.size = sizeof *c, .hidden_act = act, .classifier_dropout = -1, .num_labels = 2,
+                       .summary_activation = RF_ACT_GELU};
     snprintf(c->family, sizeof c->family, "%s", f->name);
     snprintf(c->architecture, sizeof c->architecture, "%s", f->class->name);
     snprintf(c->position_embedding_type, sizeof c->position_embedding_type, "%s", f->position);
@@ -274,6 +283,14 @@ static rf_status check_causal(const rf_family_config *f, const char *file, const
 
 const char *rf__config_act_key(const rf_family_config *f) { return f->act ? f->act : "hidden_act"; }
 
+bool rf__act_named(const char *name, rf_act *out)
+{
+    for (int i = RF_ACT_NONE + 1; i < RF__ACTS; i++)
+        for (const char *const *one = rf__act_row((rf_act)i)->name; *one; one++)
+            if (!strcmp(name, *one)) return *out = (rf_act)i, true;
+    return false;
+}
+
 static rf_status read_act(const rf_family_config *f, const char *file, const json_t *root, rf_config *c, rf_error *why)
 {
     const char *key = rf__config_act_key(f);
@@ -281,9 +298,7 @@ static rf_status read_act(const rf_family_config *f, const char *file, const jso
     if (!v || rf__config_idle(f, key)) return RF_OK;
     if (!json_is_string(v)) return rf__wrong_type(file, key, v, "a string", why);
     if (f->act_name && !strcasecmp(json_string_value(v), f->act_name)) return c->hidden_act = f->usual_act, RF_OK;
-    for (int i = RF_ACT_NONE + 1; i < RF__ACTS; i++)
-        for (const char *const *name = rf__act_row((rf_act)i)->name; *name; name++)
-            if (!strcmp(json_string_value(v), *name)) return c->hidden_act = (rf_act)i, RF_OK;
+    if (rf__act_named(json_string_value(v), &c->hidden_act)) return RF_OK;
     static const char names[] =
 #define RFA(constant, kernel, torch, y, ...) #__VA_ARGS__ ", "
 #include "roformer/kernel/acts.def"
@@ -390,18 +405,19 @@ static rf_status read_first_position(const char *file, rf_config *c, rf_error *w
 
 static rf_status read_root(const rf_ctx *ctx, const char *file, const json_t *root, rf_config *c, rf_error *why)
 {
-    bool embedding = false;
+    bool embedding;
     const rf_family_config *f = NULL;
     rf_status s = rf__config_pick(file, root, &f, why);
     if (!s) s = refuse_relatives(f, file, root, why);
     if (!s) s = rf__known_keys_check(f->known, file, root, why);
     if (s) return s;
     set_defaults(f, c);
+    embedding = !follows_width(f);
     s = rf__config_aliases_read(f, file, root, c, why);
     for (size_t i = 0; i < rf__config_key_count(f) && !s; i++) {
         const rf_config_key *k = rf__config_key_of(f, i);
         const json_t *v = k ? json_object_get(root, k->name) : NULL;
-        if (!v || (json_is_null(v) && !strcmp(k->name, "embedding_size"))) continue;
+        if (!v || (json_is_null(v) && !embedding && !strcmp(k->name, "embedding_size"))) continue;
         s = rf__config_read_key(file, k, v, c, why);
         if (!strcmp(k->name, "embedding_size")) embedding = true;
     }
@@ -411,10 +427,10 @@ static rf_status read_root(const rf_ctx *ctx, const char *file, const json_t *ro
     if (!s) s = rf__config_read_attention(ctx, file, root, c, why);
     if (!s) s = read_positions(f, file, root, c, why);
     if (!s) s = refuse_debertas(file, root, c, why);
+    if (!s) s = read_architecture(f, file, json_object_get(root, "architectures"), c, why);
     if (!s && f->read) s = f->read(file, root, c, why);
     if (!s) s = check_causal(f, file, root, c, why);
     if (!s) s = rf__config_aliases_agree(f, file, root, c, why);
-    if (!s) s = read_architecture(f, file, json_object_get(root, "architectures"), c, why);
     if (!s) s = read_pooler(f, file, root, c, why);
     if (!s) s = rf__task_read(file, root, c, why);
     if (!s) s = rf__quantized_read_config(file, root, &c->quantized, why);

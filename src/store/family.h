@@ -140,6 +140,7 @@ const rf_config_key *rf__config_key_of(const rf_family_config *f, size_t i);
 const rf_config_key *rf__config_key_named(const rf_family_config *f, const char *name);     /* NULL: there is none  */
 double rf__config_value(const rf_config *c, const rf_config_key *k);
 rf_status rf__config_read_key(const char *file, const rf_config_key *k, const json_t *v, rf_config *c, rf_error *why);
+bool rf__act_named(const char *name, rf_act *out);                  /* false: no activation has this name            */
 const char *rf__config_act_key(const rf_family_config *f);                  /* "hidden_act", or the family's own name */
 rf_status rf__config_check_key(const rf_config *c, const rf_config_key *k, const char *name, rf_error *why);
 

@@ -43,16 +43,17 @@ static rf_status check_model(const rf_config *c, rf_error *why)
     rf_status status = rf__family_find(c, &f, why);
     if (status) return status;
     if (!rf__family_head(f, RF_HEAD_DETECT))
-        return rf_fail(why, RF_EUNSUPPORTED, "objective rtd: expected a RoFormer, got a %s", f->config.title);
+        return rf_fail(why, RF_EUNSUPPORTED, "objective rtd: expected a RoFormer or an ELECTRA, got a %s",
+                       f->config.title);
     if (c->is_decoder)
         return rf_fail(why, RF_EUNSUPPORTED, "objective rtd: expected a model with bidirectional attention, got "
                        "is_decoder true");
     if (rf__config_linear_attention(c, -1))
         return rf_fail(why, RF_EUNSUPPORTED, "objective rtd: expected softmax attention, got attention_type linear");
     status = rf__position_find(c, &p, why);
-    if (status || !(p->embedding || p->layer)) return status;
-    return rf_fail(why, RF_EUNSUPPORTED, "objective rtd: expected a position encoding without parameters, got "
-                   "position_embedding_type \"%s\"", p->name);
+    if (status || !(p->embedding || p->layer) || !strcmp(p->name, "absolute")) return status;
+    return rf_fail(why, RF_EUNSUPPORTED, "objective rtd: expected \"absolute\" or a position encoding without "
+                   "parameters, got position_embedding_type \"%s\"", p->name);
 }
 
 rf_status rf__rtd_config(const rf_config *model, double size, rf_config *generator, rf_error *why)

@@ -62,6 +62,7 @@ static void silence_is_a_roformer(void **state)
         {"RoFormerModel", "roformer"}, {"RoFormerForNothing", "roformer"}, {"BertModel", "bert"},
         {"BertForNextSentencePrediction", "bert"}, {"BertForMaskedLM", "bert"}, {"RobertaModel", "roberta"},
         {"XLMRobertaForNothing", "xlm_roberta"}, {"MPNetModel", "mpnet"}, {"NewForNothing", "gte"},
+        {"DistilBertModel", "distilbert"}, {"ElectraForPreTraining", "electra"},
     };
     for (size_t i = 0; i < RF_COUNT(classes); i++) {                    /* a class without a row, by its beginning    */
         char text[80];
@@ -70,7 +71,7 @@ static void silence_is_a_roformer(void **state)
     }
     refused("{\"architectures\":[\"SomethingElse\"]}", RF_EUNSUPPORTED,
             "architectures: expected the class of a supported model, as there is no model_type, got \"SomethingElse\"");
-    refused("{\"architectures\":[\"DistilBertModel\"]}", RF_EUNSUPPORTED, "got \"DistilBertModel\"");
+    refused("{\"architectures\":[\"MobileBertModel\"]}", RF_EUNSUPPORTED, "got \"MobileBertModel\"");
     assert_int_equal(rf_config_defaults_of("gpt", &other, &why), RF_EARG);
     t_failed(&why, RF_EARG, "family: expected one of roformer, bert, ");
     t_failed(&why, RF_EARG, " more, got \"gpt\"");

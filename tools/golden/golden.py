@@ -235,6 +235,8 @@ def head_answer(model, ids, mask, types):
     out = model(input_ids=ids, attention_mask=mask, **typed(model.config, types))
     if kind.endswith("QuestionAnswering"):
         return torch.stack([out.start_logits, out.end_logits], -1)[mask == 1]
+    if kind == "ElectraForPreTraining":
+        return out.logits[mask == 1][:, None]
     if kind.endswith(("TokenClassification", "ReplacedTokenDetection")):
         return out.logits[mask == 1]
     return out.logits

@@ -7,33 +7,21 @@
  *     vector  = h_[CLS] W_p + b_p                         RoFormer-Sim (pooler_activation "linear") */
 #include "model/layers/bert_layer.h"
 
-#define ROW(when, member, ...) RF_TENSOR_WHEN(rf__when_##when, rf_bert_embedding, member, __VA_ARGS__)
 static const rf_family_row embedding[] = {
     RF_BERT_WORDS,
     RF_BERT_WORDS_NORM,
-    ROW(projected, project, "embeddings_project.weight", "CE", NORMAL, true, 0),
-    ROW(projected, project_bias, "embeddings_project.bias", "C", ZEROS, false, 0),
+    RF_BERT_PROJECT("embeddings_project", rf__when_projected),
     RF_BERT_VECTOR,
     {{0}, 0},
 };
-#undef ROW
 
 /* transformers has no RoFormer class for BERT's pooler. */
 static const rf_family_row pooled[] = {RF_BERT_POOLED("KC", "K", 0), {{0}, 0}};
 
-/* The names of transformers' ElectraForPreTraining; no library has this class for RoFormer. */
-static const rf_family_row detect[] = {
-    RF_HEAD_ROW("discriminator_predictions.dense.weight", "CC", NORMAL, true, 0, dense),
-    RF_HEAD_ROW("discriminator_predictions.dense.bias", "C", ZEROS, false, 0, dense_bias),
-    RF_HEAD_ROW("discriminator_predictions.dense_prediction.weight", "1C", NORMAL, true, 0, out),
-    RF_HEAD_ROW("discriminator_predictions.dense_prediction.bias", "1", ZEROS, false, 0, out_bias),
-    {{0}, 0},
-};
-
 static const rf_head_row heads[] = {
     {RF_HEAD_MLM, RF_HEAD_INPUT_ALL, rf__rows_masked, rf__head_masked},
     RF_ROFORMER_HEADS,
-    {RF_HEAD_DETECT, RF_HEAD_INPUT_ALL, detect, rf__head_detect},
+    {RF_HEAD_DETECT, RF_HEAD_INPUT_ALL, rf__rows_detect, rf__head_detect},
     {RF_HEAD_POOLED, RF_HEAD_INPUT_FIRST, pooled, rf__head_pooled},
     RF_BERT_HEADS,
     {0},

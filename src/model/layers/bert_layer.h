@@ -35,6 +35,11 @@ rf_tensor *rf__bert_vector(rf_graph *g, const void *embedding, rf_tensor *x);
     RF_TENSOR(rf_bert_embedding, norm, "embeddings.LayerNorm.weight", "E", ONES, false, 0),                            \
     RF_TENSOR(rf_bert_embedding, norm_bias, "embeddings.LayerNorm.bias", "E", ZEROS, false, 0)
 
+/* The matrix from narrower embeddings to the width of the layers. */
+#define RF_BERT_PROJECT(name, when)                                                                                    \
+    RF_TENSOR_WHEN(when, rf_bert_embedding, project, name ".weight", "CE", NORMAL, true, 0),                           \
+    RF_TENSOR_WHEN(when, rf_bert_embedding, project_bias, name ".bias", "C", ZEROS, false, 0)
+
 /* The matrix of a vector that the linear pooler computes, W h_[CLS] + b. */
 #define RF_BERT_VECTOR                                                                                                 \
     RF_TENSOR_WHEN(rf__when_linear_pooler, rf_bert_embedding, pooler, "pooler.dense.weight", "CC", NORMAL, true,       \

@@ -67,7 +67,7 @@ expect 2 'generator_size: .*hidden_size, 32.*num_attention_heads, 2.*0.3' "$prog
 sed 's/{/{"is_decoder": true, /' small.json > causal.json
 # shellcheck disable=SC2086
 expect 2 'objective rtd: .*bidirectional.*config.json' "$program" pretrain --text text.txt --model base $shape --config causal.json -o x
-expect 3 'objective rtd: expected a RoFormer, got a BERT' "$program" pretrain --text text.txt --model base --config "$repository/tests/golden/bert/masked/config.json" --objective rtd --max_steps 1 -o x
+expect 3 'objective rtd: expected a RoFormer or an ELECTRA, got a BERT' "$program" pretrain --text text.txt --model base --config "$repository/tests/golden/bert/masked/config.json" --objective rtd --max_steps 1 -o x
 # shellcheck disable=SC2086
 expect 0 'options without effect: .*generator_size' "$program" pretrain --text text.txt --model base --config small.json --max_length 32 --tokens_per_batch 512 --generator_size 0.5 --max_steps 1 -o x
 done_testing
