@@ -240,6 +240,9 @@ typedef struct rf_config {
     /* ELECTRA's choices: 1: a matrix of its own is applied to the vector of a text, and then summary_activation. */
     int summary_use_proj;
     rf_act summary_activation;
+    /* ALBERT: number of groups of consecutive layers; the layers of a group have the same tensors. 0: each layer has
+       its own. */
+    int64_t num_hidden_groups;
 } rf_config;
 
 /* Sets the defaults of transformers' RoFormerConfig. */

@@ -268,7 +268,7 @@ static int64_t window_of(const rf_config *c)
 static rf_block block_of(const side *s, const rf_block *common, int64_t i)
 {
     rf_block b = *common;
-    char *weights = s->layer + (size_t)i * b.family->layer_size;
+    char *weights = s->layer + (size_t)rf__family_layer(b.family, b.config, i) * b.family->layer_size;
     b.weights = weights;
     b.at.layer = i;
     b.at.weight = s->position + s->per_embedding + (size_t)i * s->per_layer;

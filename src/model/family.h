@@ -94,6 +94,8 @@ typedef struct rf_family {
     rf_family_config config;            /* first member: the rows of rf__config_families                              */
     const char *prefix, *older_prefix;  /* of names; an older one that files may have instead, or NULL                */
     const char *layers;                 /* a layer's names: this, its number and "."; NULL: "encoder.layer."          */
+    int64_t (*layer_like)(const rf_config *c, int64_t layer);   /* the first layer that has the tensors of a layer,
+                                           itself or an earlier one; names count these layers alone; NULL: itself */
     const rf_family_row *embedding, *layer; /* ends with a row without a name                                         */
     size_t embedding_size, layer_size;  /* bytes of the structs                                                       */
     size_t qkv, qkv_bias;               /* in the layer's struct: [query, key, value] together, for encodings         */
@@ -131,6 +133,12 @@ const char *rf__family_bare(const rf_family *f, const char *name);
 
 /* NULL: the tensor is not in the family's `silent` list. */
 const rf_silent *rf__silent_find(const rf_family *f, const char *name);
+
+/* The first layer that has the tensors of a layer. */
+static inline int64_t rf__family_layer(const rf_family *f, const rf_config *c, int64_t layer)
+{
+    return f->layer_like ? f->layer_like(c, layer) : layer;
+}
 
 /* RF_EUNSUPPORTED: the family does not support the encoding. */
 rf_status rf__family_allows(const rf_family *f, const rf_position *p, rf_error *why);

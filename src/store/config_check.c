@@ -126,7 +126,7 @@ static rf_status check_lacking(const rf_config *c, const rf_family_config *f, co
         OWN(num_key_value_heads), OWN(head_dim),      OWN(query_pre_attn_scalar),
         OWN(global_attn_last),    OWN(scale_embedding), OWN(use_logn_attn),
         OWN(rotary_heads),        OWN(rotary_value_inverse), OWN(use_task_id),
-        OWN(summary_use_proj),
+        OWN(summary_use_proj),    OWN(num_hidden_groups),
     };
 #undef OWN
     for (size_t i = 0; i < RF_COUNT(own); i++) {

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "roformer/kernel/kernels.h"
+#include "model/family.h"
 #include "model/positions.h"
 #include "store/family.h"
 #include "store/task.h"
@@ -450,6 +451,10 @@ static rf_status open_job(rf__run *r, rf_error *why)
     const rf_train_options *o = &r->o;
     const int64_t n = o->gradient_accumulation_steps;
     if (f->task->check && f->task->check(&f->train, &f->o, &r->params.config, why)) return why->code;
+    if (r->params.family->layer_like && (f->o.frozen_layers || f->o.layer_wise_lr_decay < 1))
+        return rf_fail(why, RF_EUNSUPPORTED, "%s: expected none for an %s, whose layers share their tensors, got some",
+                       f->o.frozen_layers ? "frozen_layers" : "layer_wise_lr_decay",
+                       r->params.family->config.title);
     if (f->o.frozen_layers > r->params.config.num_hidden_layers)
         return rf_fail(why, RF_EARG, "frozen_layers: expected at most the model's %lld, got %lld",
                        (long long)r->params.config.num_hidden_layers, (long long)f->o.frozen_layers);

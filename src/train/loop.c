@@ -14,6 +14,7 @@
 #include <stdio.h>
 
 #include "graph/graph.h"
+#include "model/family.h"
 #include "train/save.h"
 #include "optim/schedule.h"
 
@@ -34,14 +35,15 @@ static uint64_t micro_step(const rf__run *r, int64_t i)
 }
 
 /* Computes the gradient in its own slab. With several ranks, the gradients of layers in the last micro-batch are sent
- * while those of earlier layers are computed. */
+ * while those of earlier layers are computed; where layers share tensors and are computed again, at the end. */
 static rf_status gradient(rf__run *r, int64_t i, double weight, double *loss_sum, rf_error *why)
 {
     const bool leaving = r->o.comm && i + 1 == r->o.gradient_accumulation_steps;
     r->leaf = rf__tree_leaf(&r->tree, rf__run_first(r) + i);
     rf__encoder_grad(r->encoder, r->leaf);
     if (leaving) rf__exchange_begin(&r->exchange, r->leaf);
-    rf__graph_ready(r->graph, leaving ? rf__exchange_ready : NULL, &r->exchange);
+    const bool early = leaving && !(r->o.gradient_checkpointing && r->params.family->layer_like);
+    rf__graph_ready(r->graph, early ? rf__exchange_ready : NULL, &r->exchange);
     return r->job->gradient(r, i, micro_step(r, i), weight, loss_sum, why);
 }
 

@@ -166,9 +166,12 @@ static void folders_come_back(void **state)
         if (strstr(all.folder[i], "old_names")) {
             assert_null(rf__weights_find(back, "bert.embeddings.LayerNorm.gamma"));
         } else {
-            for (size_t j = 0; j < rf_weights_count(w); j++)
-                if (!is_written(p.family, back, rf_weights_at(w, j)->name))
-                    fail_msg("%s: %s is not written", all.folder[i], rf_weights_at(w, j)->name);
+            const bool pairs = strstr(all.folder[i], "pretraining");
+            for (size_t j = 0; j < rf_weights_count(w); j++) {
+                const char *name = rf_weights_at(w, j)->name;
+                if (!is_written(p.family, back, name) && !(pairs && (strstr(name, ".pooler.") || strstr(name, "sop_"))))
+                    fail_msg("%s: %s is not written", all.folder[i], name);
+            }
         }
         rf_weights_close(w);
         rf_weights_close(back);

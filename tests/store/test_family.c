@@ -62,7 +62,7 @@ static void silence_is_a_roformer(void **state)
         {"RoFormerModel", "roformer"}, {"RoFormerForNothing", "roformer"}, {"BertModel", "bert"},
         {"BertForNextSentencePrediction", "bert"}, {"BertForMaskedLM", "bert"}, {"RobertaModel", "roberta"},
         {"XLMRobertaForNothing", "xlm_roberta"}, {"MPNetModel", "mpnet"}, {"NewForNothing", "gte"},
-        {"DistilBertModel", "distilbert"}, {"ElectraForPreTraining", "electra"},
+        {"DistilBertModel", "distilbert"}, {"ElectraForPreTraining", "electra"}, {"AlbertForNothing", "albert"},
     };
     for (size_t i = 0; i < RF_COUNT(classes); i++) {                    /* a class without a row, by its beginning    */
         char text[80];

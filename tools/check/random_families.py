@@ -88,11 +88,27 @@ def camembert(one, maybe):
     maybe(0.1, is_decoder=True)
 
 
+def albert(one, maybe):
+    layers(one, maybe, BERTS)
+    maybe(0.7, embedding_size=one(6, 10, 24))
+    maybe(0.7, max_position_embeddings=one(64, 128, 512))
+    maybe(0.7, num_hidden_groups=one(1, 1, 2, 3, 4))
+    maybe(0.3, inner_group_num=one(1, 1, 2))
+    maybe(0.5, type_vocab_size=one(1, 2, 3))
+    maybe(0.5, layer_norm_eps=one(1e-12, 1e-5))
+    maybe(0.4, classifier_dropout_prob=one(0, 0.2))
+    maybe(0.4, hidden_dropout_prob=one(0, 0.1), attention_probs_dropout_prob=one(0, 0.2))
+    maybe(0.3, tie_word_embeddings=one(True, False))
+    maybe(0.2, down_scale_factor=1, gap_size=0, net_structure_type=0, num_memory_blocks=0)
+    maybe(0.2, pad_token_id=one(0, 1))
+
+
 # name: the beginning of its classes, its keys, its heads besides PLAIN
 FAMILIES = {
     "distilbert": ("DistilBert", distilbert, ("Model",)),
     "electra": ("Electra", electra, ("Model", "PreTraining")),
     "camembert": ("Camembert", camembert, ("Model",)),
+    "albert": ("Albert", albert, ("Model", "PreTraining")),
 }
 
 

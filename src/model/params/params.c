@@ -173,10 +173,11 @@ static bool append_layers(rf_params *out, int s)
 {
     const rf_stack *is = &out->stack[s];
     bool fits = true;
-    for (int l = 0; l < (int)is->config.num_hidden_layers; l++) {
+    for (int l = 0, n = 0; l < (int)is->config.num_hidden_layers; l++) {
         char name[64];
-        if (out->stacks > 1) snprintf(name, sizeof name, "%scoder.layers.%d.", s ? "de" : "en", l);
-        else snprintf(name, sizeof name, "%s%d.", out->family->layers ? out->family->layers : "encoder.layer.", l);
+        if (rf__family_layer(out->family, &is->config, l) != l) continue;
+        if (out->stacks > 1) snprintf(name, sizeof name, "%scoder.layers.%d.", s ? "de" : "en", n++);
+        else snprintf(name, sizeof name, "%s%d.", out->family->layers ? out->family->layers : "encoder.layer.", n++);
         const section in = {s, is->first + l, name, false, false};
         fits &= append_family(out, layer_of(out->family, s), &in);
         fits &= append_position(out, is->position->layer, &in);
@@ -266,7 +267,8 @@ int64_t rf_config_parameters(const rf_config *given)
         rf_config side;
         rf__config_stack(c, s, &side);
         sum += count_family(&side, embedding_of(f, s), -1);
-        for (int64_t l = 0; l < side.num_hidden_layers; l++) sum += count_family(&side, layer_of(f, s), l);
+        for (int64_t l = 0; l < side.num_hidden_layers; l++)
+            if (rf__family_layer(f, &side, l) == l) sum += count_family(&side, layer_of(f, s), l);
         if (!rf__position_find(&side, &p, NULL)) sum += rf_position_parameters(p, &side);
     }
     return sum;
