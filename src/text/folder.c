@@ -354,14 +354,13 @@ static rf_status read_templates(rf_tokenizer_folder *f, rf_tokenizer *t)
  * it. Otherwise a model receives no types, which are then 0. */
 static bool gives_types(const rf_tokenizer_folder *f)
 {
-    static const char *const without[] = {"DistilBertTokenizer", "DistilBertTokenizerFast"};
     const json_t *names = json_object_get(f->config, "model_input_names"), *name;
     size_t at;
     json_array_foreach(names, at, name)
         if (json_is_string(name) && !strcmp(json_string_value(name), "token_type_ids")) return true;
     if (json_is_array(names)) return false;
-    for (size_t i = 0; f->class && i < RF_COUNT(without); i++)
-        if (!strcmp(f->class, without[i])) return false;
+    if (rf__folder_is(f, "DistilBertTokenizer", "distilbert") || rf__folder_is(f, "AlbertTokenizer", "albert"))
+        return false;
     return !f->class || rf__folder_class_rules(f);
 }
 

@@ -134,6 +134,7 @@ static rf_status row_of_model(rf_tokenizer_folder *f, const rf_tokenizer_row **r
         return find_in_json(f, row);
     for (size_t i = 0; i < RF_COUNT(model_classes) && type; i++)
         if (!strcmp(type, model_classes[i].model_type) && has_file(f->ctx, f->path, model_classes[i].file)) {
+            if (rf__spm_folder_has(f)) return *row = rf__tokenizer_row_of("fast_unigram", NULL), RF_OK;
             if (!take_class(model_classes[i].class, row))
                 return f->class = model_classes[i].class, unknown_class(f, f->model_path);
         }

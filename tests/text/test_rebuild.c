@@ -177,40 +177,69 @@ static void bert_lowers_as_well_itself(void **state)
     free(u);
 }
 
-/* XLM-RoBERTa with sentencepiece.bpe.model alone, by its class and by its model type: the ids of transformers
+/* The ids of a golden row, of its text or of a pair. */
+static void same_ids(const rf_tokenizer *t, rf_encoding *e, const json_t *row, bool pair)
+{
+    static const char first[] = "the sea";
+    const char *text = json_string_value(json_object_get(row, "text"));
+    const json_t *ids = json_object_get(row, pair ? "pair" : "ids"), *id;
+    if (pair && !*text) text = "a";
+    size_t k;
+    rf_error why = {0};
+    if (pair ? rf_encode(t, first, strlen(first), text, strlen(text), 0, 0, e, NULL, &why)
+             : rf_encode(t, text, strlen(text), NULL, 0, 0, 0, e, NULL, &why))
+        fail_msg("%s", why.text);
+    if (e->n != json_array_size(ids)) fail_msg("\"%s\": %zu ids, %zu expected", text, e->n, json_array_size(ids));
+    json_array_foreach(ids, k, id)
+        if (e->id[k] != json_integer_value(id))
+            fail_msg("\"%s\": id %zu is %d, %d expected", text, k, (int)e->id[k], (int)json_integer_value(id));
+    for (k = 0; k < e->n; k++) assert_int_equal(e->type[k], 0);             /* these classes give no token types      */
+}
+
+/* A SentencePiece model alone, by its class and by its model type: the ids of transformers
  * (tools/golden/golden_spm_folder.py). */
+static void check_model_alone(const char *model, const char *file, const char *class, const char *type,
+                              const char *golden)
+{
+    char path[64], settings[512], config[64];
+    snprintf(path, sizeof path, "tests/golden/subwords/%s.json", golden);
+    json_t *rows = json_load_file(path, 0, NULL), *row;
+    char *bytes;
+    size_t size, i;
+    rf_error why = {0};
+    assert_non_null(rows);
+    snprintf(path, sizeof path, "tests/golden/subwords/%s", model);
+    snprintf(config, sizeof config, "{\"model_type\": \"%s\"}", type);
+    if (rf__read_file(ctx, path, 1 << 24, &bytes, &size, &why)) fail_msg("%s", why.text);
+    for (int by_class = 0; by_class < 2; by_class++)
+        json_array_foreach(rows, i, row) {
+            const char *folder = t_folder(), *own = json_string_value(json_object_get(row, "settings"));
+            if (by_class)
+                snprintf(settings, sizeof settings, "{\"tokenizer_class\": \"%s\"%s%s", class,
+                         own[1] == '}' ? "" : ", ", own + 1);
+            t_write(folder, file, bytes, size);
+            t_write(folder, "tokenizer_config.json", by_class ? settings : own, strlen(by_class ? settings : own));
+            t_write(folder, "config.json", config, strlen(config));
+            rf_tokenizer *t = opened(folder);
+            rf_encoding e;
+            rf_encoding_init(&e, ctx);
+            same_ids(t, &e, row, false);
+            same_ids(t, &e, row, true);
+            rf_encoding_clear(&e);
+            rf_tokenizer_free(t);
+            if (!i) same(folder, folder);
+        }
+    rf__free(ctx, bytes);
+    json_decref(rows);
+}
+
 static void a_sentencepiece_model_alone(void **state)
 {
     (void)state;
-    static const char class[] = "{\"tokenizer_class\": \"XLMRobertaTokenizer\"}", none[] = "{}";
-    static const char config[] = "{\"model_type\": \"xlm-roberta\"}";
-    json_t *rows = json_load_file("tests/golden/subwords/xlm_roberta.json", 0, NULL), *row, *id;
-    char *model;
-    size_t size, i, k;
-    rf_error why = {0};
-    assert_non_null(rows);
-    if (rf__read_file(ctx, "tests/golden/subwords/unigram.model", 1 << 24, &model, &size, &why))
-        fail_msg("%s", why.text);
-    for (int by_class = 0; by_class < 2; by_class++) {
-        const char *folder = t_folder(), *settings = by_class ? class : none;
-        t_write(folder, "sentencepiece.bpe.model", model, size);
-        t_write(folder, "tokenizer_config.json", settings, strlen(settings));
-        t_write(folder, "config.json", config, strlen(config));
-        rf_tokenizer *t = opened(folder);
-        rf_encoding e;
-        rf_encoding_init(&e, ctx);
-        json_array_foreach(rows, i, row) {
-            const char *text = json_string_value(json_object_get(row, "text"));
-            if (rf_encode(t, text, strlen(text), NULL, 0, 0, 0, &e, NULL, &why)) fail_msg("%s", why.text);
-            assert_int_equal(e.n, json_array_size(json_object_get(row, "ids")));
-            json_array_foreach(json_object_get(row, "ids"), k, id) assert_int_equal(e.id[k], json_integer_value(id));
-        }
-        rf_encoding_clear(&e);
-        rf_tokenizer_free(t);
-        same(folder, folder);
-    }
-    rf__free(ctx, model);
-    json_decref(rows);
+    static const char fairseq[] = "sentencepiece.bpe.model";
+    check_model_alone("unigram.model", fairseq, "XLMRobertaTokenizer", "xlm-roberta", "xlm_roberta");
+    check_model_alone("unigram.model", fairseq, "CamembertTokenizer", "camembert", "camembert");
+    check_model_alone("albert.model", "spiece.model", "AlbertTokenizer", "albert", "albert");
 }
 
 /* What is missing is said, and no list is cut. */

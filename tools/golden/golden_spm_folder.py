@@ -1,26 +1,69 @@
 #!/usr/bin/env python3
-"""golden_spm_folder.py MODEL FILE: ids that transformers' XLMRobertaTokenizer gives for texts, from a SentencePiece model without tokenizer.json.
+"""golden_spm_folder.py MODEL CLASS FILE: ids that a class of transformers gives for texts and pairs, from a SentencePiece model without
+tokenizer.json, under several settings.
 
     pip install transformers==5.24.0 sentencepiece
-    python3 tools/golden/golden_spm_folder.py tests/golden/subwords/unigram.model tests/golden/subwords/xlm_roberta.json"""
+    python3 tools/golden/golden_spm_folder.py tests/golden/subwords/unigram.model XLMRobertaTokenizer tests/golden/subwords/xlm_roberta.json
+    python3 tools/golden/golden_spm_folder.py tests/golden/subwords/unigram.model CamembertTokenizer tests/golden/subwords/camembert.json
+    python3 tools/golden/golden_spm_folder.py tests/golden/subwords/albert.model AlbertTokenizer tests/golden/subwords/albert.json
+
+    python3 tools/golden/golden_spm_folder.py --train     # tests/golden/subwords/albert.model, with the pieces of ALBERT's"""
 import json
 import os
+import pathlib
+import random
 import shutil
 import sys
 import tempfile
 
-from transformers import AutoTokenizer
+TEXTS = ["the old man and the sea", "  two  blanks ", "a <mask> b", "<s>x</s>", "", "café ﬁne ½", "你好", "UPPER\tand\nlines", "[MASK]",
+         "a  [MASK] b", "``naïve'' (x) 1,000", "the [SEP] sea <pad> man"]
+CLASSES = {"XLMRobertaTokenizer": ("xlm-roberta", "sentencepiece.bpe.model", [{}]),
+           "CamembertTokenizer": ("camembert", "sentencepiece.bpe.model", [{}, {"mask_token": "<mask>"}, {"add_prefix_space": False}]),
+           "AlbertTokenizer": ("albert", "spiece.model", [{}, {"do_lower_case": False}, {"keep_accents": True}, {"mask_token": {
+               "content": "[MASK]", "lstrip": True, "rstrip": False, "normalized": False, "single_word": False, "__type": "AddedToken"}}])}
+OUT = pathlib.Path(__file__).resolve().parents[2] / "tests" / "golden" / "subwords"
 
-TEXTS = ["the old man and the sea", "  two  blanks ", "a <mask> b", "<s>x</s>", "", "café ﬁne ½", "你好", "UPPER\tand\nlines", "[MASK]"]
 
-model, out = sys.argv[1:]
-with tempfile.TemporaryDirectory() as folder:
-    shutil.copy(model, os.path.join(folder, "sentencepiece.bpe.model"))
-    with open(os.path.join(folder, "tokenizer_config.json"), "w") as f:
-        json.dump({"tokenizer_class": "XLMRobertaTokenizer"}, f)
-    with open(os.path.join(folder, "config.json"), "w") as f:
-        json.dump({"model_type": "xlm-roberta", "transformers_version": "5.24.0"}, f)
-    tokenizer = AutoTokenizer.from_pretrained(folder)
+def train():
+    """Pieces <pad> <unk> [CLS] [SEP] [MASK] ( ) " - and those of a few words, lowercased without accents."""
+    import sentencepiece
+    pick = random.Random(1)
+    words = "the old man and sea a small house river runs to hello world cafe good bad fine naive numbers are is it he she they we you in on at".split()
+    ends = ["", "", "", "s", ",", ".", "!", "ed", "ing"]
+    with tempfile.TemporaryDirectory() as folder:
+        text = pathlib.Path(folder) / "text.txt"
+        text.write_text("".join(" ".join(pick.choice(words) + pick.choice(ends) for _ in range(pick.randint(3, 12))) + " 1,000 3.14 x y z\n" for _ in range(2000)))
+        sentencepiece.SentencePieceTrainer.train(
+            input=str(text), model_prefix=str(pathlib.Path(folder) / "m"), vocab_size=120, model_type="unigram", pad_id=0, unk_id=1, bos_id=-1, eos_id=-1,
+            pad_piece="<pad>", unk_piece="<unk>", control_symbols=["[CLS]", "[SEP]"], user_defined_symbols=["[MASK]", "(", ")", '"', "-"],
+            normalization_rule_name="identity", hard_vocab_limit=False, minloglevel=2, num_threads=1)
+        shutil.copy(pathlib.Path(folder) / "m.model", OUT / "albert.model")
+
+
+def rows(model, name):
+    from transformers import AutoTokenizer
+    kind, file, all_settings = CLASSES[name]
+    for settings in all_settings:
+        with tempfile.TemporaryDirectory() as folder:
+            shutil.copy(model, os.path.join(folder, file))
+            with open(os.path.join(folder, "tokenizer_config.json"), "w") as f:
+                json.dump({"tokenizer_class": name, **settings}, f)
+            with open(os.path.join(folder, "config.json"), "w") as f:
+                json.dump({"model_type": kind, "transformers_version": "5.24.0"}, f)
+            tokenizer = AutoTokenizer.from_pretrained(folder)
+            for text in TEXTS:
+                yield {"settings": json.dumps(settings), "text": text, "ids": tokenizer(text)["input_ids"],
+                       "pair": tokenizer("the sea", text or "a")["input_ids"]}
+
+
+def main():
+    if sys.argv[1:] == ["--train"]:
+        return train()
+    model, name, out = sys.argv[1:]
     with open(out, "w") as f:
-        json.dump([{"text": text, "ids": tokenizer(text)["input_ids"]} for text in TEXTS], f, ensure_ascii=True, indent=1)
-        f.write("\n")
+        f.write("[\n" + ",\n".join(json.dumps(row) for row in rows(model, name)) + "\n]\n")
+
+
+if __name__ == "__main__":
+    main()

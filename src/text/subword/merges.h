@@ -1,4 +1,5 @@
-/* merges.h — older files, of which a tokenizer.json is made: vocab.json and merges.txt, sentencepiece.bpe.model. */
+/* merges.h — older files, of which a tokenizer.json is made: vocab.json and merges.txt, SentencePiece
+ * models. */
 #ifndef RF_TEXT_MERGES_H
 #define RF_TEXT_MERGES_H
 
@@ -8,7 +9,7 @@
  * freed with rf__free.  Sets f->fast and f->fast_path (of vocab.json, which messages name). */
 rf_status rf__merges_read(rf_tokenizer_folder *f, char **text, size_t *size);
 
-/* The same for sentencepiece.bpe.model of XLM-RoBERTa (spm_folder.c). */
+/* The same for a SentencePiece model of XLM-RoBERTa, CamemBERT or ALBERT (spm_folder.c). */
 rf_status rf__spm_folder_read(rf_tokenizer_folder *f, char **text, size_t *size);
 bool rf__spm_folder_has(const rf_tokenizer_folder *f);
 

@@ -1,15 +1,18 @@
-/* spm_folder.c — XLM-RoBERTa's tokenizer from sentencepiece.bpe.model alone: makes the tokenizer.json that
- * transformers' XLMRobertaTokenizer would write, which tokenizer_json.c reads.
+/* spm_folder.c — tokenizers from a SentencePiece model alone: makes the tokenizer.json that the class of transformers
+ * 5 would write, which tokenizer_json.c reads.
  *
- *     0 <s>   1 <pad>   2 </s>   3 <unk>   4 ... the model's pieces from its third on   n <mask>
- *
- * The ids are those of fairseq, one above SentencePiece's.  <s> A </s>, or <s> A </s></s> B </s>. */
+ *     XLMRobertaTokenizer, sentencepiece.bpe.model; the ids are those of fairseq, one above SentencePiece's
+ *         0 <s>   1 <pad>   2 </s>   3 <unk>   4 ... the model's pieces from its third on   n <mask>
+ *         <s> A </s>, or <s> A </s></s> B </s>
+ *     CamembertTokenizer, sentencepiece.bpe.model
+ *         0 <s>NOTUSED   1 <pad>   2 </s>NOTUSED   3 <unk>   4 <unk>NOTUSED   5 ... the pieces from the second on
+ *         n <mask>;   <s> A </s>, or <s> A </s></s> B </s>
+ *     AlbertTokenizer, spiece.model
+ *         0 ... the model's pieces;   [CLS] A [SEP], or [CLS] A [SEP] B [SEP] */
 #include "base/base64.h"
 #include "merges.h"
 #include "spm_model.h"
 #include "text/tokenizer.h"
-
-#define MODEL "sentencepiece.bpe.model"
 
 enum { BOS, PAD, END, UNKNOWN, FIRST, OWN = 3 };          /* OWN: pieces of the model that these replace              */
 
@@ -24,46 +27,15 @@ static const char *name_of(const rf_tokenizer_folder *f, int i)
     return name ? name : role[i].usual;
 }
 
-bool rf__spm_folder_has(const rf_tokenizer_folder *f)
-{
-    char path[RF_PATH];
-    return rf__folder_is(f, "XLMRobertaTokenizer", "xlm-roberta") &&
-           !rf__path(path, sizeof path, f->path, MODEL, NULL) && rf__is_there(f->ctx, path);
-}
-
-static json_t *vocabulary(const rf_tokenizer_folder *f, const rf__spm *m)
-{
-    json_t *list = json_array();
-    for (int i = 0; i < FIRST; i++) rf__json_add(&list, json_pack("[s, f]", name_of(f, i), 0.0));
-    for (int32_t id = OWN; id < m->n; id++)
-        rf__json_add(&list, json_pack("[s, f]", m->piece[id].name, (double)m->piece[id].score));
-    rf__json_add(&list, json_pack("[s, f]", name_of(f, FIRST), 0.0));
-    return list;
-}
-
-static json_t *special_tokens(const rf_tokenizer_folder *f, const rf__spm *m)
-{
-    json_t *list = json_array();
-    for (int i = 0; i <= FIRST; i++)
-        rf__json_add(&list, json_pack("{s:I, s:s, s:b, s:b, s:b, s:b, s:b}", "id",
-                                      (json_int_t)(i < FIRST ? i : FIRST + m->n - OWN), "content", name_of(f, i),
-                                      "single_word", 0, "lstrip", 0, "rstrip", 0, "normalized", 0, "special", 1));
-    return list;
-}
-
-static json_t *frame(const rf_tokenizer_folder *f)
-{
-    return json_pack("{s:s, s:[s, i], s:[s, i], s:b, s:b}", "type", "RobertaProcessing", "sep", name_of(f, END), END,
-                     "cls", name_of(f, BOS), BOS, "trim_offsets", 0, "add_prefix_space", 0);
-}
-
 static json_t *metaspace(int prefix)
 {
     return json_pack("{s:s, s:s, s:s, s:b}", "type", "Metaspace", "replacement", RF__BLANK, "prepend_scheme",
                      prefix ? "always" : "never", "split", 1);
 }
 
-static json_t *as_tokenizer(const rf_tokenizer_folder *f, const rf__spm *m, int prefix)
+/* A Unigram model with its pipeline. frame: the tokens around a text. */
+static json_t *as_tokenizer(const rf_tokenizer_folder *f, const rf__spm *m, int prefix, int unknown, json_t *vocabulary,
+                            json_t *added, json_t *frame)
 {
     json_t *all = json_pack("{s:s, s:n, s:n, s:n}", "version", "1.0", "truncation", "padding", "normalizer");
     if (m->normal.raw_size) {
@@ -73,30 +45,210 @@ static json_t *as_tokenizer(const rf_tokenizer_folder *f, const rf__spm *m, int 
                      map ? json_pack("{s:s, s:s}", "type", "Precompiled", "precompiled_charsmap", map) : NULL);
         rf__free(f->ctx, map);
     }
-    rf__json_set(&all, "added_tokens", special_tokens(f, m));
+    rf__json_set(&all, "added_tokens", added);
     rf__json_set(&all, "pre_tokenizer", json_pack("{s:s, s:[{s:s}, o]}", "type", "Sequence", "pretokenizers", "type",
                                                   "WhitespaceSplit", metaspace(prefix)));
-    rf__json_set(&all, "post_processor", frame(f));
+    rf__json_set(&all, "post_processor", frame);
     rf__json_set(&all, "decoder", metaspace(prefix));
-    rf__json_set(&all, "model", json_pack("{s:s, s:i, s:o, s:b}", "type", "Unigram", "unk_id", UNKNOWN, "vocab",
-                                          vocabulary(f, m), "byte_fallback", 0));
+    rf__json_set(&all, "model", json_pack("{s:s, s:i, s:o, s:b}", "type", "Unigram", "unk_id", unknown, "vocab",
+                                          vocabulary, "byte_fallback", 0));
     return all;
+}
+
+static void add_piece(json_t **list, const char *name, double score)
+{
+    rf__json_add(list, json_pack("[s, f]", name, score));
+}
+
+static void add_stripping(json_t **list, int64_t id, const char *name, bool special, bool lstrip)
+{
+    rf__json_add(list, json_pack("{s:I, s:s, s:b, s:b, s:b, s:b, s:b}", "id", (json_int_t)id, "content", name,
+                                 "single_word", 0, "lstrip", lstrip, "rstrip", 0, "normalized", 0, "special", special));
+}
+
+static void add_token(json_t **list, int64_t id, const char *name, bool special)
+{
+    add_stripping(list, id, name, special, false);
+}
+
+/* ---- XLM-RoBERTa ------------------------------------------------------------------------------------------------- */
+
+static json_t *xlm_roberta_frame(const rf_tokenizer_folder *f)
+{
+    return json_pack("{s:s, s:[s, i], s:[s, i], s:b, s:b}", "type", "RobertaProcessing", "sep", name_of(f, END), END,
+                     "cls", name_of(f, BOS), BOS, "trim_offsets", 0, "add_prefix_space", 0);
+}
+
+static rf_status make_xlm_roberta(rf_tokenizer_folder *f, const rf__spm *m, json_t **out)
+{
+    int prefix = 1;
+    const rf_status status = rf__folder_flag(f, f->config_path, f->config, "add_prefix_space", 1, &prefix);
+    if (status) return status;
+    json_t *pieces = json_array(), *added = json_array();
+    for (int i = 0; i < FIRST; i++) add_piece(&pieces, name_of(f, i), 0);
+    for (int32_t id = OWN; id < m->n; id++) add_piece(&pieces, m->piece[id].name, (double)m->piece[id].score);
+    add_piece(&pieces, name_of(f, FIRST), 0);
+    for (int i = 0; i <= FIRST; i++) add_token(&added, i < FIRST ? i : FIRST + m->n - OWN, name_of(f, i), true);
+    *out = as_tokenizer(f, m, prefix, UNKNOWN, pieces, added, xlm_roberta_frame(f));
+    return RF_OK;
+}
+
+/* ---- ALBERT and CamemBERT ---------------------------------------------------------------------------------------- */
+
+/* <first> A <last>, or <first> A <last> [<last>] B <last>. second: the type of B. */
+static json_t *template(const char *first, int first_id, const char *last, int last_id, bool twice, int second)
+{
+    static const char *const single = "sAe", *const once = "sAeBe", *const again = "sAeeBe";
+    json_t *list[2] = {json_array(), json_array()};
+    for (int pair = 0; pair < 2; pair++)
+        for (const char *at = !pair ? single : twice ? again : once, *b = strchr(at, 'B'); *at; at++) {
+            const char text[2] = {*at, 0}, *name = *at == 's' ? first : *at == 'e' ? last : text;
+            rf__json_add(&list[pair], json_pack("{s:{s:s, s:i}}", name == text ? "Sequence" : "SpecialToken", "id",
+                                                name, "type_id", b && at >= b ? second : 0));
+        }
+    return json_pack("{s:s, s:o, s:o, s:{s:{s:s, s:[i], s:[s]}, s:{s:s, s:[i], s:[s]}}}", "type",
+                     "TemplateProcessing", "single", list[0], "pair", list[1], "special_tokens", first, "id", first,
+                     "ids", first_id, "tokens", first, last, "id", last, "ids", last_id, "tokens", last);
+}
+
+static const char *named(const rf_tokenizer_folder *f, const char *key, const char *usual)
+{
+    const char *name = rf__folder_name(f, key);
+    return name ? name : usual;
+}
+
+static rf_status lacks(const rf_tokenizer_folder *f, const char *key, const char *name)
+{
+    return rf_fail(f->why, RF_EUNSUPPORTED, "%s: %s: expected a piece of the model, got %s; transformers makes "
+                   "tokenizer.json of other models: AutoTokenizer.from_pretrained(DIR).save_pretrained(DIR)",
+                   f->fast_path, key, rf__printable(name).text);
+}
+
+/* Control and user-defined pieces are matched in the text, those that have a name among them. */
+static void add_own(json_t **added, const rf__spm *m, int32_t from, int offset)
+{
+    for (int32_t id = from; id < m->n; id++) {
+        const bool special = rf__spm_control(m, id);
+        if (special || m->piece[id].type == RF_PIECE_USER_DEFINED)
+            add_token(added, id + offset, m->piece[id].name, special);
+    }
+}
+
+static json_t *replace(const char *from)
+{
+    return json_pack("{s:s, s:{s:s}, s:s}", "type", "Replace", "pattern", "String", from, "content", "\"");
+}
+
+static json_t *albert_normalizer(bool lower, bool accents, const json_t *charsmap)
+{
+    json_t *all = json_pack("[o, o]", replace("``"), replace("''"));
+    if (!accents) rf__json_add(&all, json_pack("{s:s}", "type", "NFKD"));
+    if (!accents) rf__json_add(&all, json_pack("{s:s}", "type", "StripAccents"));
+    if (lower) rf__json_add(&all, json_pack("{s:s}", "type", "Lowercase"));
+    if (!json_is_null(charsmap)) rf__json_add(&all, json_deep_copy(charsmap));
+    return json_pack("{s:s, s:o}", "type", "Sequence", "normalizers", all);
+}
+
+static rf_status make_albert(rf_tokenizer_folder *f, const rf__spm *m, json_t **out)
+{
+    enum { ALBERT_UNKNOWN = 1, NAMES = 5, CLS = 2, SEP };
+    static const struct { const char *key, *usual; } own[NAMES] = {
+        {"pad_token", "<pad>"}, {"unk_token", "<unk>"}, {"cls_token", "[CLS]"}, {"sep_token", "[SEP]"},
+        {"mask_token", "[MASK]"}};
+    const char *name[NAMES];
+    int32_t at[NAMES];
+    int prefix = 1, lower = 1, accents = 0;
+    rf_status status = rf__folder_flag(f, f->config_path, f->config, "add_prefix_space", 1, &prefix);
+    if (!status) status = rf__folder_flag(f, f->config_path, f->config, "do_lower_case", 1, &lower);
+    if (!status) status = rf__folder_flag(f, f->config_path, f->config, "keep_accents", 0, &accents);
+    for (int i = 0; i < NAMES && !status; i++) {
+        name[i] = named(f, own[i].key, own[i].usual);
+        at[i] = rf__spm_id(m, name[i]);
+        if (at[i] < 0 || (i == ALBERT_UNKNOWN && at[i] != ALBERT_UNKNOWN)) status = lacks(f, own[i].key, name[i]);
+    }
+    if (status) return status;
+    json_t *pieces = json_array(), *added = json_array();
+    for (int32_t id = 0; id < m->n; id++) add_piece(&pieces, m->piece[id].name, (double)m->piece[id].score);
+    add_own(&added, m, 0, 0);
+    for (int i = 0; i < NAMES; i++) add_token(&added, at[i], name[i], true);
+    *out = as_tokenizer(f, m, prefix, ALBERT_UNKNOWN, pieces, added,
+                        template(name[CLS], at[CLS], name[SEP], at[SEP], false, 1));
+    rf__json_set(out, "normalizer", albert_normalizer(lower, accents, json_object_get(*out, "normalizer")));
+    return RF_OK;
+}
+
+/* Five pieces of fairseq's are before those of the model. */
+static rf_status make_camembert(rf_tokenizer_folder *f, const rf__spm *m, json_t **out)
+{
+    enum { SHIFT = 4 };
+    const char *pad = name_of(f, PAD), *unknown = name_of(f, UNKNOWN), *mask = name_of(f, FIRST),
+               *bos = name_of(f, BOS), *end = name_of(f, END);
+    const int32_t first = rf__spm_id(m, bos), last = rf__spm_id(m, end);
+    int prefix = 1;
+    rf_status status = rf__folder_flag(f, f->config_path, f->config, "add_prefix_space", 1, &prefix);
+    if (!status && first < 1) status = lacks(f, "bos_token", bos);
+    if (!status && last < 1) status = lacks(f, "eos_token", end);
+    if (status) return status;
+    json_t *pieces = json_array(), *added = json_array();
+    add_piece(&pieces, "<s>NOTUSED", 0);
+    add_piece(&pieces, pad, 0);
+    add_piece(&pieces, "</s>NOTUSED", 0);
+    add_piece(&pieces, unknown, 0);
+    add_piece(&pieces, "<unk>NOTUSED", -100);
+    for (int32_t id = 1; id < m->n; id++) add_piece(&pieces, m->piece[id].name, (double)m->piece[id].score);
+    add_piece(&pieces, mask, 0);
+    add_token(&added, 1, pad, true);
+    add_token(&added, UNKNOWN, unknown, true);
+    add_own(&added, m, 1, SHIFT);
+    add_token(&added, first + SHIFT, bos, true);
+    add_token(&added, last + SHIFT, end, true);
+    add_stripping(&added, SHIFT + m->n, mask, true, true);
+    *out = as_tokenizer(f, m, prefix, UNKNOWN, pieces, added,
+                        template(bos, first + SHIFT, end, last + SHIFT, true, 0));
+    return RF_OK;
+}
+
+/* ---- all --------------------------------------------------------------------------------------------------------- */
+
+typedef struct kind {
+    const char *class, *model_type, *file;
+    rf_status (*make)(rf_tokenizer_folder *f, const rf__spm *m, json_t **out);
+} kind;
+static const kind kinds[] = {
+    {"XLMRobertaTokenizer", "xlm-roberta", "sentencepiece.bpe.model", make_xlm_roberta},
+    {"CamembertTokenizer", "camembert", "sentencepiece.bpe.model", make_camembert},
+    {"AlbertTokenizer", "albert", RF_FILE_SUBWORDS, make_albert},
+};
+
+static const kind *kind_of(const rf_tokenizer_folder *f, char path[RF_PATH])
+{
+    for (size_t i = 0; i < RF_COUNT(kinds); i++)
+        if (rf__folder_is(f, kinds[i].class, kinds[i].model_type) &&
+            !rf__path(path, RF_PATH, f->path, kinds[i].file, NULL) && rf__is_there(f->ctx, path))
+            return &kinds[i];
+    return NULL;
+}
+
+bool rf__spm_folder_has(const rf_tokenizer_folder *f)
+{
+    char path[RF_PATH];
+    return kind_of(f, path) != NULL;
 }
 
 rf_status rf__spm_folder_read(rf_tokenizer_folder *f, char **text, size_t *size)
 {
+    const kind *is = kind_of(f, f->fast_path);
     char *data = NULL;
     size_t bytes = 0;
     rf__spm *m = NULL;
-    int prefix = 1;
-    rf_status status = rf__folder_flag(f, f->config_path, f->config, "add_prefix_space", 1, &prefix);
-    if (!status) status = rf__path(f->fast_path, RF_PATH, f->path, MODEL, f->why);
-    if (!status) status = rf__read_file(f->ctx, f->fast_path, RF_TOKENIZER_FILE, &data, &bytes, f->why);
+    json_t *all = NULL;
+    rf_status status = rf__read_file(f->ctx, f->fast_path, RF_TOKENIZER_FILE, &data, &bytes, f->why);
     if (!status) status = rf__spm_load(f->ctx, data, bytes, f->fast_path, &m, f->why);
     if (!status && (rf__spm_kind_of(m) != RF_SPM_UNIGRAM || m->n <= OWN))
         status = rf_fail(f->why, RF_EUNSUPPORTED, "%s: expected a unigram model of more than %d pieces, got another "
                          "one", f->fast_path, OWN);
-    if (!status) status = rf__folder_made(f, as_tokenizer(f, m, prefix), text, size);
+    if (!status) status = is->make(f, m, &all);
+    if (!status) status = rf__folder_made(f, all, text, size);
     rf__spm_free(m);
     rf__free(f->ctx, data);
     return status;
