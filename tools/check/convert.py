@@ -19,7 +19,9 @@ SMALL = dict(vocab_size=40, hidden_size=16, num_hidden_layers=2, num_attention_h
 CLASSES = {"Bert": ("Model", "ForPreTraining", "ForNextSentencePrediction", "LMHeadModel", "ForSequenceClassification"),
            "MPNet": ("Model", "ForMaskedLM"), "Roberta": ("Model", "ForCausalLM"), "XLMRoberta": ("Model",), "RoFormer": ("Model",),
            "ModernBert": ("Model",), "Esm": ("Model",), "Llama": ("Model",), "Qwen2": ("Model",), "Qwen3": ("Model",),
-           "Marian": ("Model", "MTModel")}
+           "Marian": ("Model", "MTModel"), "DistilBert": ("Model", "ForMaskedLM", "ForSequenceClassification"),
+           "Electra": ("Model", "ForPreTraining", "ForMaskedLM", "ForMultipleChoice"), "Camembert": ("Model", "ForMaskedLM"),
+           "Albert": ("Model", "ForMaskedLM", "ForSequenceClassification", "ForMultipleChoice")}
 MORE = {"Bert": {"is_decoder": False}, "Esm": {"position_embedding_type": "rotary", "mask_token_id": 3, "token_dropout": True},
         "ModernBert": {"global_attn_every_n_layers": 2},
         "Qwen2": {"num_key_value_heads": 1}, "Qwen3": {"num_key_value_heads": 1, "head_dim": 8},

@@ -219,7 +219,7 @@ def once(program, family, seed, counts):
     pick = random.Random(f"{family} {seed}")
     stem, keys, more = FAMILIES[family]
     c = config_of(pick, keys)
-    head = pick.choice(PLAIN + more)
+    head = "Model" if c.get("is_decoder") else pick.choice(PLAIN + more)
     if head in ("SequenceClassification", "TokenClassification"):
         c["num_labels"] = pick.choice([1, 2, 3] if head == "SequenceClassification" else [2, 5])
     kind = getattr(transformers, stem + ("Model" if head == "Model" else "For" + head))
