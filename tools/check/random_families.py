@@ -11,6 +11,7 @@ if an answer differs or a refusal names no key.
 """
 import argparse
 import collections
+import inspect
 import json
 import os
 import pathlib
@@ -200,7 +201,8 @@ def compare(program, folder, model, texts):
         words.model_input_names = ["input_ids", "attention_mask"]
         settings = json.loads((folder / "tokenizer_config.json").read_text())
         (folder / "tokenizer_config.json").write_text(json.dumps(dict(settings, model_input_names=words.model_input_names)))
-    given = lambda *text: dict(words(*text, return_tensors="pt"))
+    takes = inspect.signature(model.forward).parameters
+    given = lambda *text: {k: v for k, v in words(*text, return_tensors="pt").items() if k in takes}
     file = folder / "texts.txt"
     file.write_text("".join(t + "\n" for t in texts))
     rows = rows_of(program, "embed", "-q", "-m", folder, "--pooling", "mean", "--format", "jsonl", file)
