@@ -19,12 +19,14 @@ static rf__mlm_batch batch_of(void)
                            .label = label};
 }
 
+static const char *family = "roformer";
+
 static rf_config model_of(void)
 {
     rf_config c;
-    rf_config_defaults(&c);
+    if (rf_config_defaults_of(family, &c, NULL)) fail_msg("%s", family);
     c.vocab_size = V, c.embedding_size = 12, c.hidden_size = 32, c.num_hidden_layers = 2, c.num_attention_heads = 4;
-    c.intermediate_size = 40, c.max_position_embeddings = 16, c.rotary_value = 1;
+    c.intermediate_size = 40, c.max_position_embeddings = 16, c.rotary_value = !strcmp(family, "roformer");
     c.hidden_dropout_prob = c.attention_probs_dropout_prob = 0;
     c.layer_norm_eps = 1e-5;
     rf_config_set_head(&c, RF_HEAD_DETECT);
@@ -97,12 +99,12 @@ static void embeddings_are_shared(void **state)
     for (size_t i = 0; i < g->n; i++) {
         bool same = false;
         for (size_t j = 0; j < d->n; j++) same = same || d->p[j].offset == g->p[i].offset;
-        assert_int_equal(same, strstr(g->p[i].name, "roformer.embeddings.") != NULL);
+        assert_int_equal(same, strstr(g->p[i].name, ".embeddings.") != NULL);
         both += same;
         own += !same;
         floats += same ? 0 : g->p[i].count;
     }
-    assert_int_equal(both, 4);                                           /* words, types, norm and its bias */
+    assert_int_equal(both, strcmp(family, "electra") ? 4 : 5);       /* words, types, norm and its bias; positions */
     assert_int_equal(p.all.n, d->n + own);
     for (size_t i = d->n; i < p.all.n; i++) assert_memory_equal(p.all.p[i].name, "generator.", 10);
     for (size_t i = 0; i + 1 < p.all.n; i++)                             /* no place is anybody else's */
@@ -206,6 +208,15 @@ static void every_tensor_has_its_gradient(void **state)
             fail_msg("%s moves the loss by %g, not by %g", q->name, got, expected);
     }
     end(&p);
+}
+
+static void so_does_an_electra(void **state)
+{
+    family = "electra";
+    embeddings_are_shared(state);
+    the_loss_is_as_printed(state);
+    every_tensor_has_its_gradient(state);
+    family = "roformer";
 }
 
 /* ---- draws ---- */
@@ -329,6 +340,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(embeddings_are_shared),          cmocka_unit_test(the_loss_is_as_printed),
         cmocka_unit_test(every_tensor_has_its_gradient),  cmocka_unit_test(draws_have_their_probabilities),
+        cmocka_unit_test(so_does_an_electra),
         cmocka_unit_test(threads_change_no_bit),          cmocka_unit_test(memory_is_counted),
         cmocka_unit_test(refusals),
     };
