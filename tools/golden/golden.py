@@ -148,6 +148,23 @@ def write_masked(folder, model, texts):
     write_lines(folder / "fill_mask.jsonl", [json.dumps(row, ensure_ascii=False) for row in answers])
 
 
+def write_whole(folder, kind, config, model_file, settings, texts):
+    """A folder with a SentencePiece model of tests/golden/subwords as its tokenizer; the test copies the model, (name there, name here)."""
+    from transformers import AutoTokenizer
+    generator, source = seeded(99), GOLDEN / "subwords" / model_file[0]
+    folder.mkdir()
+    shutil.copy(source, folder / model_file[1])
+    write_json(folder / "tokenizer_config.json", settings)
+    write_config(folder / "config.json", {"model_type": config.model_type})
+    config.vocab_size = len(AutoTokenizer.from_pretrained(str(folder)))
+    model = randomize(kind(config).eval(), generator)
+    model.save_pretrained(folder)
+    (folder / "generation_config.json").unlink(missing_ok=True)
+    model.config.output_hidden_states = True
+    write_masked(folder, model, texts)
+    (folder / model_file[1]).unlink()
+
+
 def save_tensors(model, folder):
     """The tensors of a model of printed equations, which has them under the names of its files."""
     from safetensors.torch import save_file

@@ -46,6 +46,8 @@ def main():
         return check(sys.argv[2:])
     golden.write_models(ROOT, AlbertConfig, MODELS, HEADS)
     pretraining(ROOT / "pretraining")
+    golden.write_whole(ROOT / "whole", AlbertForMaskedLM, AlbertConfig(**SMALL), ("albert.model", "spiece.model"), dict(tokenizer_class="AlbertTokenizer"),
+                       ["the old man and the sea", "Good (river), 1,000 houses!", "caf\u00e9 hello", "the river [MASK]"])
 
 
 if __name__ == "__main__":

@@ -32,7 +32,10 @@ def main():
     golden.quiet()
     if sys.argv[1:2] == ["--check"]:
         return check(sys.argv[2:])
-    golden.write_models(golden.GOLDEN / "camembert", CamembertConfig, MODELS, HEADS)
+    root = golden.GOLDEN / "camembert"
+    golden.write_models(root, CamembertConfig, MODELS, HEADS)
+    golden.write_whole(root / "whole", CamembertForMaskedLM, CamembertConfig(**SMALL), ("unigram.model", "sentencepiece.bpe.model"), {},
+                       ["the old man and the sea", "two  blanks ", "caf\u00e9 UPPER", "the <mask> is a"])
 
 
 if __name__ == "__main__":

@@ -19,6 +19,13 @@ cp -r base again && rm -r again/model.safetensors again/config.json again/checkp
 expect 0 'step 6/6' "$program" pretrain --text text.txt --model again --config small.json $learn --gradient_checkpointing
 same base/model.safetensors again/model.safetensors "computed again"
 
+# A folder with SentencePiece's model: ids, vectors and the answer to a mask are those of transformers.
+rm -rf whole && cp -r "$golden/whole" whole && chmod -R u+w whole
+cp "$repository/tests/golden/subwords/albert.model" whole/spiece.model
+masked_folder whole
+expect 0 'read back and compared' "$program" convert whole written-whole
+masked_folder written-whole
+
 printf 'text\tlabel\nthe red house\tx\nan old river\ty\n' > train.tsv
 expect 3 'frozen_layers: expected none for an ALBERT, whose layers share their tensors, got some' "$program" finetune --train train.tsv -m base -o x --frozen_layers 1
 expect 3 'layer_wise_lr_decay: expected none for an ALBERT' "$program" finetune --train train.tsv -m base -o y --layer_wise_lr_decay 0.9
