@@ -205,7 +205,8 @@ typedef struct rf_config {
     int64_t mask_token_id;       /* -1: none */
     /* ModernBERT: layers whose number is a multiple of global_attn_every_n_layers attend to all tokens, with the base
        rope_theta. The others attend to tokens at most local_attention / 2 positions away, with the base
-       local_rope_theta. local_attention 0: all layers attend to all tokens. */
+       local_rope_theta. local_attention 0: all layers attend to all tokens. Mistral: global_attn_every_n_layers is 0,
+       no layer attends to all tokens, and all have rope_theta. */
     int64_t local_attention, global_attn_every_n_layers;
     double local_rope_theta;
     /* Cross-encoders: the function after which the output is a score, "Sigmoid" or "Identity"; "": not given. It is
@@ -243,6 +244,14 @@ typedef struct rf_config {
     /* ALBERT: number of groups of consecutive layers; the layers of a group have the same tensors. 0: each layer has
        its own. */
     int64_t num_hidden_groups;
+    /* LLaMA, Mistral, EuroBERT, Qwen3, Gemma 3, GPT-NeoX: 1: the matrices of attention, or of the feed-forward layer,
+       have biases. */
+    int attention_bias, mlp_bias;
+    /* GPT-NeoX: 1: attention and feed-forward layer both get the input of the layer, h + attention(h) +
+       feed_forward(h); 0: one after the other. */
+    int use_parallel_residual;
+    /* GPT-2: 1: scores of layer l, counted from 0, are divided by l + 1 as well. */
+    int scale_attn_by_inverse_layer_idx;
 } rf_config;
 
 /* Sets the defaults of transformers' RoFormerConfig. */

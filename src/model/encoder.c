@@ -264,6 +264,14 @@ static int64_t window_of(const rf_config *c)
     return c->is_decoder ? rf__max64(c->local_attention - 1, 1) : c->local_attention / 2;
 }
 
+/* What scores of a layer are multiplied by; 0: 1 / sqrt D. */
+static double scale_of(const rf_config *c, int64_t layer)
+{
+    const double scalar = (double)c->query_pre_attn_scalar;
+    if (!c->scale_attn_by_inverse_layer_idx) return scalar > 0 ? 1 / sqrt(scalar) : 0;
+    return 1 / (sqrt(scalar > 0 ? scalar : (double)rf_config_head_width(c)) * (double)(layer + 1));
+}
+
 /* Layer i, completed from what all layers share. */
 static rf_block block_of(const side *s, const rf_block *common, int64_t i)
 {
@@ -275,7 +283,6 @@ static rf_block block_of(const side *s, const rf_block *common, int64_t i)
     b.at.qkv = *member(weights, b.family->qkv);
     b.at.qkv_bias = *member(weights, b.family->qkv_bias);
     b.at.features = rf__linear_attention_rotary(b.config, i);
-    const double scalar = (double)b.config->query_pre_attn_scalar;
     b.spec = (rf_attention_spec){.heads = b.config->num_attention_heads,
                                  .B = b.at.B,
                                  .start = b.at.start,
@@ -283,7 +290,7 @@ static rf_block block_of(const side *s, const rf_block *common, int64_t i)
                                  .prefixes = b.prefixes,
                                  .window = rf__config_local(b.config, i) ? window_of(b.config) : 0,
                                  .kv_heads = b.config->num_key_value_heads > 0 ? b.config->num_key_value_heads : 0,
-                                 .scale = scalar > 0 ? 1 / sqrt(scalar) : 0,
+                                 .scale = scale_of(b.config, i),
                                  .drop = b.config->attention_probs_dropout_prob};
     if (i + 1 < b.config->num_hidden_layers) b.row = NULL;
     return b;

@@ -69,6 +69,8 @@ WHEN(before, c->normalize_before != 0)
 WHEN(linear_pooler, c->linear_pooler != 0)
 WHEN(types, c->type_vocab_size > 0)
 WHEN(task_types, c->use_task_id != 0)
+WHEN(attention_bias, c->attention_bias != 0)
+WHEN(mlp_bias, c->mlp_bias != 0)
 #undef WHEN
 
 /* ---- rows that several families have ----------------------------------------------------------------------------- */

@@ -418,6 +418,7 @@ static rf_status read_root(const rf_ctx *ctx, const char *file, const json_t *ro
         const rf_config_key *k = rf__config_key_of(f, i);
         const json_t *v = k ? json_object_get(root, k->name) : NULL;
         if (!v || (json_is_null(v) && !embedding && !strcmp(k->name, "embedding_size"))) continue;
+        if (rf__config_idle(f, k->name)) continue;
         s = rf__config_read_key(file, k, v, c, why);
         if (!strcmp(k->name, "embedding_size")) embedding = true;
     }

@@ -127,6 +127,8 @@ static rf_status check_lacking(const rf_config *c, const rf_family_config *f, co
         OWN(global_attn_last),    OWN(scale_embedding), OWN(use_logn_attn),
         OWN(rotary_heads),        OWN(rotary_value_inverse), OWN(use_task_id),
         OWN(summary_use_proj),    OWN(num_hidden_groups),
+        OWN(attention_bias),      OWN(mlp_bias), OWN(use_parallel_residual),
+        OWN(scale_attn_by_inverse_layer_idx),
     };
 #undef OWN
     for (size_t i = 0; i < RF_COUNT(own); i++) {

@@ -147,18 +147,24 @@ rf_status rf__config_check_key(const rf_config *c, const rf_config_key *k, const
 /* The row of the position table for the first position: 0, or pad_token_id + 1 (RF_KEY_AFTER_PAD). */
 int64_t rf__config_first_position(const rf_config *c);
 
-/* Whether a layer attends only to tokens near each token. */
+/* Whether a layer attends only to tokens near each token; every 0: all layers do. */
 static inline bool rf__config_local(const rf_config *c, int64_t layer)
 {
     const int64_t every = c->global_attn_every_n_layers;
-    return c->local_attention > 0 && every > 0 && (layer + (c->global_attn_last != 0)) % every != 0;
+    return c->local_attention > 0 && (!every || (layer + (c->global_attn_last != 0)) % every != 0);
+}
+
+/* Whether a layer has the rotary positions of layers that attend to near tokens: where there are two kinds. */
+static inline bool rf__config_local_rope(const rf_config *c, int64_t layer)
+{
+    return layer >= 0 && c->global_attn_every_n_layers && rf__config_local(c, layer);
 }
 
 /* Whether rope_scaling is of a layer. */
 static inline bool rf__config_scaled(const rf_config *c, int64_t layer)
 {
     return c->rope_scaled_layers == RF_ROPE_OF_ALL ||
-           (layer >= 0 && rf__config_local(c, layer)) == (c->rope_scaled_layers == RF_ROPE_OF_LOCAL);
+           rf__config_local_rope(c, layer) == (c->rope_scaled_layers == RF_ROPE_OF_LOCAL);
 }
 
 /* Columns of the queries of all heads; those of the keys, and of the values. */

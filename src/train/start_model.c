@@ -109,7 +109,9 @@ static bool same_shape(const rf_config *a, const rf_config *b)
            a->hidden_size == b->hidden_size && a->num_hidden_layers == b->num_hidden_layers &&
            a->num_attention_heads == b->num_attention_heads && a->intermediate_size == b->intermediate_size &&
            a->rotary_value == b->rotary_value && a->hidden_act == b->hidden_act && rf__config_same_positions(a, b) &&
-           same_decoder(a, b);
+           a->attention_bias == b->attention_bias && a->mlp_bias == b->mlp_bias &&
+           a->use_parallel_residual == b->use_parallel_residual &&
+           a->scale_attn_by_inverse_layer_idx == b->scale_attn_by_inverse_layer_idx && same_decoder(a, b);
 }
 
 /* A resumed run has the config of its checkpoint; another one, given by name, is refused. */

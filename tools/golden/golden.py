@@ -163,6 +163,32 @@ def write_whole(folder, kind, config, model_file, settings, texts):
     model.config.output_hidden_states = True
     write_masked(folder, model, texts)
     (folder / model_file[1]).unlink()
+def write_causal(folder, model, texts, beams=(1, 3), new=12):
+    """vectors.jsonl: ids of texts as transformers reads them, and means of the last hidden states; scores.jsonl: log-probabilities of all
+    tokens but the first; generated.jsonl: what follows the texts, by greedy search and by beams, without the token that ends it."""
+    import torch
+    from transformers import AutoTokenizer
+    words = AutoTokenizer.from_pretrained(str(folder))
+    rows, scores, answers = [], [], []
+    for text in texts:
+        ids = words(text)["input_ids"]
+        x = torch.tensor([ids])
+        with torch.no_grad():
+            out = model(x, output_hidden_states=True)
+        p = out.logits[0].log_softmax(-1)
+        rows.append(dict(text=text, ids=ids, vector=out.hidden_states[-1][0].mean(0).tolist()))
+        scores.append(dict(text=text, ids=ids[1:], logprobs=[float(p[i, t]) for i, t in enumerate(ids[1:])]))
+        for n in beams:
+            made = []
+            for kind in (torch.float64, torch.float32):                # rounding may decide nothing
+                made.append(model.to(kind).generate(x, attention_mask=torch.ones_like(x), do_sample=False, num_beams=n, max_new_tokens=new,
+                                                    pad_token_id=model.config.eos_token_id)[0, len(ids):].tolist())
+            assert made[0] == made[1], (folder, text, made)
+            while made[0] and made[0][-1] == model.config.eos_token_id:
+                made[0].pop()
+            answers.append(dict(text=text, beams=n, ids=made[0]))
+    for name, lines in (("vectors", rows), ("scores", scores), ("generated", answers)):
+        write_lines(folder / f"{name}.jsonl", [json.dumps(row, ensure_ascii=False) for row in lines])
 
 
 def save_tensors(model, folder):

@@ -41,6 +41,13 @@ FAMILIES = {
         "llama3": ("ForCausalLM", dict(tie_word_embeddings=True, rope_parameters=LLAMA3), None),
         "sequence": ("ForSequenceClassification", dict(LABELS, pad_token_id=0), [7, 2, 12]),
         "token": ("ForTokenClassification", dict(num_labels=5), [6, 1, 9]),
+        "biases": ("ForCausalLM", dict(attention_bias=True, mlp_bias=True), None),
+    }),
+    "mistral": ("Mistral", SMALL, {
+        "causal": ("ForCausalLM", dict(sliding_window=7, rope_parameters=dict(rope_type="linear", rope_theta=1e6, factor=2.0)), None),
+        "whole_texts": ("ForCausalLM", dict(sliding_window=None, head_dim=None), None),
+        "sequence": ("ForSequenceClassification", dict(LABELS, pad_token_id=0, sliding_window=3), [7, 2, 12]),
+        "token": ("ForTokenClassification", dict(num_labels=5, sliding_window=4096), [6, 1, 9]),
     }),
     "eurobert": ("EuroBert", SMALL, {
         "masked": ("ForMaskedLM", dict(rope_parameters=dict(rope_type="default", rope_theta=250000.0)), None),
@@ -250,7 +257,21 @@ def eurobert_whole(root):
     golden.write_masked(root / "whole", lambda **x: model(**x, output_hidden_states=True), [*TEXTS, f"it's 1851 {mask} more"])
 
 
-WHOLE = {"qwen3": qwen_whole, "embedding_gemma": gemma_whole, "eurobert": eurobert_whole}
+def mistral_whole(root):
+    """A window that texts exceed; byte-level words as Mistral NeMo's."""
+    t = qwen_tokenizer()
+    end = t.token_to_id(END)
+    config = config_of("mistral", dict(vocab_size=t.get_vocab_size(), max_position_embeddings=256, sliding_window=6, bos_token_id=None, eos_token_id=end))
+    model = whole_weights(class_of("mistral", "ForCausalLM")(config).eval(), golden.seeded(93), False)
+    golden.save(model, root / "whole")
+    t.post_processor = None
+    t.save(str(root / "whole" / "tokenizer.json"))
+    golden.write_config(root / "whole" / "tokenizer_config.json", dict(tokenizer_class="PreTrainedTokenizerFast", eos_token=END))
+    golden.write_causal(root / "whole", model, [*TEXTS, "the window is shorter than this text by more than one half"])
+    golden.finish(root / "whole", 0)
+
+
+WHOLE = {"mistral": mistral_whole, "qwen3": qwen_whole, "embedding_gemma": gemma_whole, "eurobert": eurobert_whole}
 
 
 def main():

@@ -19,6 +19,7 @@ static const rf_family_row layer[] = {
     RF_LLAMA_QKV(ZEROS),
     RF_LLAMA_HEAD_NORMS(ZEROS),
     RF_LLAMA_OUT,
+    RF_LLAMA_ATTENTION_BIAS,
     RF_BERT_ROW("post_attention_layernorm.weight", "C", ZEROS, false, 0, after),
     RF_BERT_ROW("pre_feedforward_layernorm.weight", "C", ZEROS, false, 0, norm2),
     RF_LLAMA_FEED,
@@ -46,11 +47,11 @@ static const rf_config_key keys[] = {
     RF_CONFIG_KEY_AS("sliding_window_pattern", global_attn_every_n_layers, WHOLE, 6, 1, 1025, 0),
     RF_FIXED(global_attn_last, TRUTH, 1),
     RF_FIXED(scale_embedding, TRUTH, 1),
+    RF_LLAMA_BIAS_KEY(attention_bias),
     {0},
 };
 
 static const rf_known_key known[] = {
-    RF_ONLY("attention_bias", "false", "matrices have no biases"),
     RF_ONLY("final_logit_softcapping", "null", "logits have no bound"),
     RF_ONLY("attn_logit_softcapping", "null", "scores have no bound"),
     RF_IDLE("_sliding_window_pattern", "of transformers 4: layer_types says it"),

@@ -7,6 +7,8 @@ static const rf_family_row embedding[] = {RF_LLAMA_EMBEDDING(ONES), {{0}, 0}};
 static const rf_family_row layer[] = {
     RF_LLAMA_QKV(ONES),
     RF_LLAMA_AFTER_HEADS,
+    RF_LLAMA_ATTENTION_BIAS,
+    RF_LLAMA_MLP_BIAS,
     {{0}, 0},
 };
 
@@ -29,12 +31,12 @@ static const rf_config_key keys[] = {
     RF_USUAL(max_position_embeddings, 2048, 0),
     RF_USUAL(rope_theta, 10000, 0),
     RF_USUAL(tie_word_embeddings, 0, 0),
+    RF_LLAMA_BIAS_KEY(attention_bias),
+    RF_LLAMA_BIAS_KEY(mlp_bias),
     {0},
 };
 
 static const rf_known_key known[] = {
-    RF_ONLY("attention_bias", "false", "matrices have no biases"),
-    RF_ONLY("mlp_bias", "false", "matrices have no biases"),
     RF_IDLE("pretraining_tp", "how a product is divided"),
     RF_LLAMA_KNOWN,
     {0},

@@ -1,4 +1,4 @@
-/* llama.h — the rows that LLaMA, Qwen2, Qwen3 and Gemma 3 share.                         Touvron et al. 2023 (LLaMA)
+/* llama.h — the rows that LLaMA, Mistral, Qwen2, Qwen3 and Gemma 3 share.                Touvron et al. 2023 (LLaMA)
  *
  * Pre-norm layers (bert_layer.c) without token types: norms of the root mean square, rotary positions in halves, H
  * heads of queries that share G heads of keys and values, each of D = head_dim columns, a gated feed-forward layer.
@@ -25,10 +25,21 @@
     RF_BERT_ROW("self_attn.q_proj.weight", "qC", NORMAL, true, 0, qkv),                                                \
     RF_BERT_ROW("self_attn.k_proj.weight", "kC", NORMAL, true, RF_ROW_JOINED, qkv),                                    \
     RF_BERT_ROW("self_attn.v_proj.weight", "kC", NORMAL, true, RF_ROW_JOINED, qkv)
-#define RF_LLAMA_QKV_BIAS                                                                                              \
-    RF_BERT_ROW("self_attn.q_proj.bias", "q", ZEROS, false, 0, qkv_bias),                                              \
-    RF_BERT_ROW("self_attn.k_proj.bias", "k", ZEROS, false, RF_ROW_JOINED, qkv_bias),                                  \
-    RF_BERT_ROW("self_attn.v_proj.bias", "k", ZEROS, false, RF_ROW_JOINED, qkv_bias)
+#define RF_LLAMA_BIAS(when, name, shape, flags, member)                                                                \
+    RF_TENSOR_WHEN(when, rf_bert_layer, member, name, shape, ZEROS, false, flags)
+#define RF_LLAMA_QKV_BIAS(when)                                                                                        \
+    RF_LLAMA_BIAS(when, "self_attn.q_proj.bias", "q", 0, qkv_bias),                                                    \
+    RF_LLAMA_BIAS(when, "self_attn.k_proj.bias", "k", RF_ROW_JOINED, qkv_bias),                                        \
+    RF_LLAMA_BIAS(when, "self_attn.v_proj.bias", "k", RF_ROW_JOINED, qkv_bias)
+/* Those of families that have the keys attention_bias and mlp_bias. */
+#define RF_LLAMA_ATTENTION_BIAS                                                                                        \
+    RF_LLAMA_QKV_BIAS(rf__when_attention_bias),                                                                        \
+    RF_LLAMA_BIAS(rf__when_attention_bias, "self_attn.o_proj.bias", "C", 0, out_bias)
+#define RF_LLAMA_MLP_BIAS                                                                                              \
+    RF_LLAMA_BIAS(rf__when_mlp_bias, "mlp.gate_proj.bias", "F", RF_ROW_GATED, up_bias),                                \
+    RF_LLAMA_BIAS(rf__when_mlp_bias, "mlp.up_proj.bias", "F", RF_ROW_GATED | RF_ROW_JOINED, up_bias),                  \
+    RF_LLAMA_BIAS(rf__when_mlp_bias, "mlp.down_proj.bias", "C", 0, down_bias)
+#define RF_LLAMA_BIAS_KEY(member) RF_CONFIG_KEY(member, TRUTH, 0, 0, 1, 0)
 #define RF_LLAMA_HEAD_NORMS(scale)                                                                                     \
     RF_BERT_ROW("self_attn.q_norm.weight", "D", scale, false, 0, query_norm),                                          \
     RF_BERT_ROW("self_attn.k_norm.weight", "D", scale, false, 0, key_norm)

@@ -6,7 +6,7 @@
 static const rf_family_row embedding[] = {RF_LLAMA_EMBEDDING(ONES), {{0}, 0}};
 static const rf_family_row layer[] = {
     RF_LLAMA_QKV(ONES),
-    RF_LLAMA_QKV_BIAS,
+    RF_LLAMA_QKV_BIAS(NULL),
     RF_LLAMA_AFTER_HEADS,
     {{0}, 0},
 };

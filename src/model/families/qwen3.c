@@ -10,6 +10,7 @@ static const rf_family_row layer[] = {
     RF_LLAMA_QKV(ONES),
     RF_LLAMA_HEAD_NORMS(ONES),
     RF_LLAMA_AFTER_HEADS,
+    RF_LLAMA_ATTENTION_BIAS,
     {{0}, 0},
 };
 
@@ -22,11 +23,11 @@ static const rf_class_row classes[] = {
 static const rf_config_key keys[] = {
     RF_QWEN_KEYS,
     RF_USUAL(head_dim, 128, 0),
+    RF_LLAMA_BIAS_KEY(attention_bias),
     {0},
 };
 
 static const rf_known_key known[] = {
-    RF_ONLY("attention_bias", "false", "matrices have no biases"),
     RF_QWEN_KNOWN,
     {0},
 };

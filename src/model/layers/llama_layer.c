@@ -8,7 +8,7 @@ static const rf_family_row words[] = {
     RF_HEAD_UNTIED("lm_head.weight", NORMAL),
     {{0}, 0},
 };
-static const rf_family_row texts[] = {RF_HEAD_ROW("score.weight", "KC", NORMAL, true, 0, out), {{0}, 0}};
+const rf_family_row rf__rows_score[] = {RF_HEAD_ROW("score.weight", "KC", NORMAL, true, 0, out), {{0}, 0}};
 static const rf_family_row tokens[] = {
     RF_HEAD_ROW("score.weight", "KC", NORMAL, true, 0, out),
     RF_HEAD_ROW("score.bias", "K", ZEROS, false, 0, out_bias),
@@ -17,7 +17,7 @@ static const rf_family_row tokens[] = {
 
 const rf_head_row rf__llama_heads[] = {
     {RF_HEAD_MLM, RF_HEAD_INPUT_ALL, words, rf__head_none},
-    {RF_HEAD_SEQUENCE, RF_HEAD_INPUT_LAST, texts, rf__head_plain},
+    {RF_HEAD_SEQUENCE, RF_HEAD_INPUT_LAST, rf__rows_score, rf__head_plain},
     {RF_HEAD_TOKEN, RF_HEAD_INPUT_ALL, tokens, rf__head_token},
     {RF_HEAD_EMBED, RF_HEAD_INPUT_POOLED, NULL, rf__head_none},
     {0},
@@ -55,11 +55,12 @@ rf_status rf__llama_read(const char *file, const json_t *root, rf_config *c, rf_
     rf_status status = rf__layer_types_count(file, list, c, why);
     for (size_t i = 0; i < json_array_size(list) && !status; i++) {
         bool full;
+        const bool near = c->local_attention > 0;
         status = rf__layer_type(file, list, i, &full, why);
-        if (!status && !full)
-            status = rf_fail(why, RF_EUNSUPPORTED, "%s: layer_types[%zu]: expected full_attention, got "
-                             "sliding_attention; layers that see near tokens alone are not supported in this family",
-                             file, i);
+        if (!status && full == near)
+            status = rf_fail(why, RF_EUNSUPPORTED, "%s: layer_types[%zu]: expected %s, got %s; layers of two kinds are "
+                             "not supported in this family", file, i, near ? "sliding_attention" : "full_attention",
+                             full ? "full_attention" : "sliding_attention");
     }
     return status;
 }

@@ -6,10 +6,11 @@
 
 extern const rf_head_row rf__llama_heads[];
 extern const rf_silent rf__llama_silent[];
+extern const rf_family_row rf__rows_score[];            /* labels of texts, without a bias                            */
 
 
-/* rf_family_config.read and .write of models whose layers see all tokens, or all earlier ones: layer_types, if it is
- * there, has full_attention for each layer, and is not written. */
+/* rf_family_config.read and .write of models with one kind of layers: layer_types, if it is there, has full_attention
+ * for each layer (with local_attention: sliding_attention), and is not written. */
 rf_status rf__llama_read(const char *file, const json_t *root, rf_config *c, rf_error *why);
 void rf__llama_write(const rf_config *c, json_t **more);
 

@@ -41,14 +41,15 @@ enum {
     RF_ROW_POOLER = 128,        /* matrix of linear_pooler: part of the model, on its last layer                      */
     RF_ROW_MAY_LACK = 512,      /* zero if a file does not have it (for a head: a file that has the head)             */
     RF_ROW_BY_HEAD = 1024,      /* queries, keys and values, in files head by head (by_head.c)                        */
+    RF_ROW_TRANSPOSED = 2048,   /* stored as [in, out] (transposed.c)                                                 */
     RF_ROW_GATED = 256,         /* gate and up of a gated feed-forward layer, in the family's order (family.h)        */
 };
 
 /* Conditions that several tables share (family.c): embedding_size is not hidden_size; the head has its own matrix;
  * source and target share their word embeddings, or do not; normalize_before; linear_pooler; there are token types;
- * use_task_id. */
+ * use_task_id; attention_bias; mlp_bias. */
 rf_when rf__when_projected, rf__when_untied, rf__when_shared_words, rf__when_separate_words, rf__when_before,
-    rf__when_linear_pooler, rf__when_types, rf__when_task_types;
+    rf__when_linear_pooler, rf__when_types, rf__when_task_types, rf__when_attention_bias, rf__when_mlp_bias;
 
 typedef struct rf_param {
     char name[96];              /* Hugging Face's name                                                                */

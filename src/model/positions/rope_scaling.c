@@ -130,7 +130,7 @@ bool rf__rope_stored(const rf_config *c, int64_t m, int64_t i, double *angle, do
 double rf_rope_base(const rf_config *c, int64_t layer)
 {
     if (!c) return 0;
-    if (layer >= 0 && rf__config_local(c, layer)) return c->local_rope_theta;
+    if (rf__config_local_rope(c, layer)) return c->local_rope_theta;
     return layer >= 0 && layer < c->rope_thetas ? c->rope_theta_per_layer[layer] : c->rope_theta;
 }
 

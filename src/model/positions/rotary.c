@@ -65,7 +65,7 @@ static rf_status table(rf_graph *g, const rf_layer_context *at, int part, struct
     const rf_config *c = p.c;
     rf_layer_context shared = *at;
     /* one table for all layers of a kind; there are as many tables as layers */
-    if (!c->rope_thetas) shared.layer = c->num_hidden_layers > 1 && rf__config_local(c, at->layer);
+    if (!c->rope_thetas) shared.layer = c->num_hidden_layers > 1 && rf__config_local_rope(c, at->layer);
     p.logn = part == 0 && c->use_logn_attn;
     double *theta = !p.axial && !rf__rope_by_length(c) ? rf__push(g, (size_t)(p.r / 2), sizeof *theta) : NULL;
     for (int64_t i = 0; theta && i < p.r / 2; i++) theta[i] = rf__rope_theta(c, p.base, p.r, 0, i);

@@ -13,8 +13,8 @@ masked_folder "$golden/whole"
 right=$golden/mean
 refused config.json 's/"classifier_pooling": "mean"/"classifier_pooling": "max"/' 'classifier_pooling: expected bos, mean or late, got max'
 refused config.json 's/"classifier_pooling": "mean"/"clf_pooling": 7/' 'clf_pooling: expected bos, mean or late, got 7'
-refused config.json 's/"attention_bias": false/"attention_bias": true/' 'attention_bias: expected false, got true'
-refused config.json 's/"mlp_bias": false/"mlp_bias": true/' 'mlp_bias: expected false, got true'
+refused config.json 's/"attention_bias": false/"attention_bias": true/' 'self_attn.q_proj.bias: expected a tensor, got none'
+refused config.json 's/"mlp_bias": false/"mlp_bias": true/' 'mlp.gate_proj.bias: expected a tensor, got none'
 refused config.json 's/"num_key_value_heads": 2/"num_key_value_heads": 3/' 'num_key_value_heads: expected'
 refused config.json 's/^{/{"layer_types": ["full_attention"],/' 'layer_types: expected num_hidden_layers, 2, entries, got 1'
 done_testing

@@ -45,7 +45,7 @@ refused config.json 's/"head_dim": 16/"head_dim": 15/' 'head_dim: expected an ev
 refused config.json '0,/"full_attention",/s///' 'layer_types: expected num_hidden_layers, 2, entries, got 1'
 refused config.json '0,/"full_attention"/s//"sliding_attention"/' 'layer_types.0.: expected full_attention, got sliding_attention'
 refused config.json 's/"use_sliding_window": false/"use_sliding_window": true/' 'use_sliding_window: expected false, got true'
-refused config.json 's/"attention_bias": false/"attention_bias": true/' 'attention_bias: expected false, got true'
+refused config.json 's/"attention_bias": false/"attention_bias": true/' 'self_attn.q_proj.bias: expected a tensor, got none'
 refused config.json 's/"vocab_size": 61/"vocab_size": 61, "is_decoder": false/' 'is_decoder: expected true, got false'
 refused config.json 's/"vocab_size": 61/"vocab_size": 61, "attention_type": "linear"/' 'attention_type: expected "softmax" with num_key_value_heads or head_dim'
 refused config.json 's/"vocab_size": 61/"vocab_size": 61, "position_embedding_type": "alibi"/' 'position_embedding_type: expected "rotary" for a Qwen3'
