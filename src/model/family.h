@@ -96,6 +96,7 @@ typedef struct rf_family {
     const char *layers;                 /* a layer's names: this, its number and "."; NULL: "encoder.layer."          */
     int64_t (*layer_like)(const rf_config *c, int64_t layer);   /* the first layer that has the tensors of a layer,
                                            itself or an earlier one; names count these layers alone; NULL: itself */
+    const char *position_name;          /* of the table of learned positions; NULL: as the encoding's row says        */
     const rf_family_row *embedding, *layer; /* ends with a row without a name                                         */
     size_t embedding_size, layer_size;  /* bytes of the structs                                                       */
     size_t qkv, qkv_bias;               /* in the layer's struct: [query, key, value] together, for encodings         */

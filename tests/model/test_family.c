@@ -1,5 +1,5 @@
-/* test_family.c — mirrors family.c, bert_layer.c, by_head.c, llama_layer.c in src/model, and src/model/families (each
- * file: its rows and its equations). */
+/* test_family.c — mirrors family.c, bert_layer.c, by_head.c, transposed.c, llama_layer.c in src/model, and
+ * src/model/families (each file: its rows and its equations). */
 #include "families.h"
 
 #include "model/encoder.h"
@@ -25,6 +25,7 @@ static rf_config small(const char *family)
     if (c.local_attention) c.local_attention = 2;                   /* of layer 1: the tokens next to each            */
     if (c.num_key_value_heads) c.num_key_value_heads = 1;
     if (c.head_dim > 0) c.head_dim = 6;
+    if (c.partial_rotary_factor < 1) c.partial_rotary_factor = 0.5;
     if (!c.is_encoder_decoder) return c;
     c.decoder_layers = 3;
     c.decoder_attention_heads = 4;

@@ -130,9 +130,9 @@ static void ranges(void **state)
 static void relatives(void **state)
 {
     (void)state;
-    refused("{\"model_type\":\"gpt2\"}", RF_EUNSUPPORTED,
+    refused("{\"model_type\":\"bloom\"}", RF_EUNSUPPORTED,
             "model_type: expected one of roformer, bert, ");
-    refused("{\"model_type\":\"gpt2\"}", RF_EUNSUPPORTED, " more, got \"gpt2\"");
+    refused("{\"model_type\":\"bloom\"}", RF_EUNSUPPORTED, " more, got \"bloom\"");
     refused("{\"model_type\":3}", RF_EDATA, "model_type: expected a string, got an integer");
     refused("{\"norm_type\":\"rms_norm\"}", RF_EUNSUPPORTED,
             "norm_type: expected a value that identifies a supported model, got rms_norm");

@@ -102,9 +102,9 @@ static void silence_is_a_roformer(void **state)
 static void strangers_are_named(void **state)
 {
     (void)state;
-    refused("{\"model_type\":\"gpt2\"}", RF_EUNSUPPORTED,
+    refused("{\"model_type\":\"bloom\"}", RF_EUNSUPPORTED,
             "model_type: expected one of roformer, bert, ");
-    refused("{\"model_type\":\"gpt2\"}", RF_EUNSUPPORTED, " more, got \"gpt2\"");
+    refused("{\"model_type\":\"bloom\"}", RF_EUNSUPPORTED, " more, got \"bloom\"");
     refused("{\"model_type\":[]}", RF_EDATA, "model_type: expected a string, got a list");
     refused("{\"norm_type\":\"batch_norm\"}", RF_EUNSUPPORTED,
             "norm_type: expected a value that identifies a supported model, got batch_norm");

@@ -16,6 +16,10 @@
  *
  *     h   = h + drop(f(norm(h))),  or with a norm of what is added  h = h + drop(norm(f(norm(h))))
  *
+ * and with use_parallel_residual both sub-layers get the same h                           Black et al. 2022 (GPT-NeoX)
+ *
+ *     h   = h + drop(attention(norm(h))) + drop(feed_forward(norm_2(h)))
+ *
  * Grouped queries have fewer heads of keys and values; norms of their own may stand between h W_q, h W_k and R.
  *
  * If each sub-layer's result is divided by s, h = h + drop(f(norm(h))) / s, the code has s h in place of h: it begins
@@ -139,7 +143,10 @@ rf_tensor *rf__bert_forward(rf_graph *g, const rf_block *b, rf_tensor *h)
     if (b->row) h = rf__rows(g, h, b->row, b->rows);                       /* only the requested ones of the N tokens */
     a = rf__linear(g, a, w->out, w->out_bias, RF_ACT_NONE);
     const bool attends = b->source || b->cross.past;
-    if (c->normalize_before && !attends) {
+    if (c->use_parallel_residual) {
+        x = before(g, b, h, w->norm2, w->norm2_bias);
+        h = finish_sublayer(g, b, a, h, w->norm, w->norm_bias, w->after);
+    } else if (c->normalize_before && !attends) {
         x = between(g, b, a, &h);
     } else {
         rf_tensor *in = h;

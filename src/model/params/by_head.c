@@ -1,4 +1,4 @@
-/* by_head.c — matrices of queries, keys and values whose rows a file orders by head (RF_ROW_BY_HEAD).
+/* by_head.c — matrices of queries, keys and values whose rows a file orders by head (RF_ROW_BY_HEAD), and their biases.
  *
  *     here     row  part C + h D + d            part 0 query, 1 key, 2 value
  *     there    row  (3 h + part) D + d
@@ -29,8 +29,11 @@ rf_status rf__param_read(const rf_params *params, const rf_param *p, const rf_we
                          rf_error *why)
 {
     if (rf__is_answer_row(params, p)) return rf__answer_row_read(params, w, t, to, why);
-    const rf_status status = rf__weights_read(w, t, to, 1, why);
-    return status ? status : rf__param_reorder(params, p, to, (size_t)p->dim[p->rank - 1] * sizeof *to, false, why);
+    int64_t stride[2];
+    const rf_weight seen = rf__transposed(p, t, stride);
+    const rf_status status = rf__weights_read(w, &seen, to, 1, why);
+    const size_t row = p->rank > 1 ? (size_t)p->dim[1] : 1;
+    return status ? status : rf__param_reorder(params, p, to, row * sizeof *to, false, why);
 }
 
 rf_status rf__param_codes(const rf_params *params, const rf_param *p, const rf_weights *w, const rf_weight *t,

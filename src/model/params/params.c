@@ -75,7 +75,8 @@ static bool append(rf_params *out, const rf_param_row *r, size_t member, const s
     p->looked_up = r->flags & (RF_ROW_TABLE | RF_ROW_WORDS | RF_ROW_FLAT) || in->position;
     if (r->flags & RF_ROW_WORDS) out->word = out->n;
     out->n++;
-    snprintf(p->name, sizeof p->name, "%s%s%s", base ? out->family->prefix : "", in->prefix, r->name);
+    const char *own = in->position && in->layer < 0 ? out->family->position_name : NULL;
+    snprintf(p->name, sizeof p->name, "%s%s%s", base ? out->family->prefix : "", in->prefix, own ? own : r->name);
     p->count = 1;
     for (const char *s = r->shape; *s; s++) {
         p->dim[p->rank] = extent(&stack->config, stack->position, *s);

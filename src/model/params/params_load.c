@@ -44,10 +44,11 @@ struct complaints { char text[224]; size_t n, more, all; };
 static void complain(struct complaints *c, const rf_param *p, const rf_weight *t)
 {
     char one[160];
+    const bool transposed = t && p->flags & RF_ROW_TRANSPOSED && !rf__quantized(t);
     if (t)
         snprintf(one, sizeof one, "%s: shape: expected [%lld,%lld] by config.json, got [%lld,%lld]", p->name,
-                 (long long)p->dim[0], (long long)(p->rank > 1 ? p->dim[1] : 1), (long long)(t->rank ? t->dim[0] : 1),
-                 (long long)(t->rank > 1 ? t->dim[1] : 1));
+                 (long long)p->dim[transposed], (long long)(p->rank > 1 ? p->dim[!transposed] : 1),
+                 (long long)(t->rank ? t->dim[0] : 1), (long long)(t->rank > 1 ? t->dim[1] : 1));
     else
         snprintf(one, sizeof one, "%s: expected a tensor, got none", p->name);
     const size_t m = strlen(one);
@@ -61,8 +62,10 @@ static void complain(struct complaints *c, const rf_param *p, const rf_weight *t
 
 static bool fits(const rf_param *p, const rf_weight *t)
 {
-    bool same = t->rank == p->rank;
-    for (int i = 0; same && i < p->rank; i++) same = t->dim[i] == p->dim[i];
+    int64_t stride[2];
+    const rf_weight seen = rf__transposed(p, t, stride);
+    bool same = seen.rank == p->rank;
+    for (int i = 0; same && i < p->rank; i++) same = seen.dim[i] == p->dim[i];
     return same;
 }
 

@@ -45,19 +45,38 @@ typedef struct writing {
     float *copy;
 } writing;
 
-/* An rf__fetch: tensors of parameters with RF_ROW_BY_HEAD have no data before. */
+/* Whether a tensor has another order in the file. */
+static bool is_moved(const rf_param *p, const rf_weight_out *out)
+{
+    return p->flags & RF_ROW_BY_HEAD || (p->flags & RF_ROW_TRANSPOSED && out->type != RF_I8);
+}
+
+/* An rf__fetch: moved tensors have no data before. */
 static const float *in_file_order(void *user, size_t i, rf_error *why)
 {
     writing *w = user;
     const size_t at = w->owner[i];
     const rf_param *p = &w->params->p[at];
     const float *from = w->out[i].type == RF_F32 && w->scale && w->scale[at] ? w->scale[at] : w->slab + p->offset;
-    const size_t row = (size_t)w->out[i].dim[1] * sizeof *from, bytes = (size_t)p->dim[0] * row;
+    const size_t row = (w->out[i].rank > 1 ? (size_t)w->out[i].dim[1] : 1) * sizeof *from;
+    const size_t bytes = (size_t)w->out[i].dim[0] * row;
     rf__free(w->params->ctx, w->copy);
     w->copy = rf__alloc(w->params->ctx, bytes);
     if (!w->copy) return rf_fail(why, RF_ENOMEM, "out of memory: %zu bytes of weights", bytes), NULL;
+    if (p->flags & RF_ROW_TRANSPOSED) {
+        rf__transpose(w->copy, from, p->dim[0], p->dim[1]);
+        return w->copy;
+    }
     memcpy(w->copy, from, bytes);
     return rf__param_reorder(w->params, p, w->copy, row, true, why) ? NULL : w->copy;
+}
+
+static void move(const rf_param *p, rf_weight_out *out)
+{
+    out->data = NULL;
+    if (!(p->flags & RF_ROW_TRANSPOSED)) return;
+    out->dim[0] = p->dim[1];
+    out->dim[1] = p->dim[0];
 }
 
 /* The name of a tensor that is no parameter, with the prefix of parameters. */
@@ -106,7 +125,7 @@ static size_t list(writing *w, rf_type type, scale_name *name)
         w->owner[i] = i;
         w->out[i] = as_output(&params->p[i], w->slab, type);
         if (w->scale && w->scale[i]) n = add_scale(w->out, n, i, w->scale[i], name[i], sizeof name[i]);
-        if (params->p[i].flags & RF_ROW_BY_HEAD) w->out[i].data = NULL;
+        if (is_moved(&params->p[i], &w->out[i])) move(&params->p[i], &w->out[i]);
         for (size_t k = more; k < n; k++) {
             w->owner[k] = i;
             if (params->p[i].flags & RF_ROW_BY_HEAD) w->out[k].data = NULL;

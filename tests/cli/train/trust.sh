@@ -143,11 +143,11 @@ sed 's/king/zebra/g; s/dog/otter/g' text.txt > other.txt
 "$program" prepare -q --text other.txt --model other -o other.cache > /dev/null || exit 1
 # shellcheck disable=SC2086
 expect 3 'other.cache: created with another tokenizer' "$program" pretrain ${shape#*text.txt } --data other.cache -o mixed --max_steps 1
-sed 's/roformer/gpt2/' small.json > gpt2.json
+sed 's/roformer/bloom/' small.json > bloom.json
 # shellcheck disable=SC2086
-expect 3 'gpt2.json: model_type: expected one of .*, got .gpt2.' "$program" pretrain $shape --config gpt2.json -o mixed --max_steps 1
-cp -r pre gpt2; cp gpt2.json gpt2/config.json
-expect 3 'gpt2/config.json: model_type: expected one of .*, got .gpt2.' "$program" finetune --train train.tsv -m gpt2 -o mixed
+expect 3 'bloom.json: model_type: expected one of .*, got .bloom.' "$program" pretrain $shape --config bloom.json -o mixed --max_steps 1
+cp -r pre bloom; cp bloom.json bloom/config.json
+expect 3 'bloom/config.json: model_type: expected one of .*, got .bloom.' "$program" finetune --train train.tsv -m bloom -o mixed
 expect 4 'base/config.json: cannot open' "$program" finetune --train train.tsv -m base -o mixed
 : > empty.tsv
 expect 3 'empty.tsv: expected a file with examples, got an empty one' "$program" finetune --train empty.tsv -m pre -o mixed
