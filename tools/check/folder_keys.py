@@ -20,6 +20,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 FAMILIES = {"bert": "Bert", "roformer": "RoFormer", "marian": "Marian", "roberta": "Roberta", "xlm_roberta": "XLMRoberta", "mpnet": "MPNet",
             "nomic_bert": "NomicBert", "gte": "Gte", "modernbert": "ModernBert", "esm": "Esm", "qwen3": "Qwen3", "qwen2": "Qwen2", "llama": "Llama", "distilbert": "DistilBert",
             "electra": "Electra", "camembert": "Camembert", "albert": "Albert"}
+            "nomic_bert": "NomicBert", "gte": "Gte", "modernbert": "ModernBert", "esm": "Esm", "qwen3": "Qwen3", "qwen2": "Qwen2", "llama": "Llama",
+            "mistral": "Mistral", "gpt2": "GPT2", "gpt_neox": "GPTNeoX"}
 
 # Not keys of files: what callers and loaders pass, and methods of a configuration.
 CALLERS = {
