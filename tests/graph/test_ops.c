@@ -13,6 +13,8 @@ static double act_of(rf_act act, double x)
     case RF_ACT_RELU: return x > 0 ? x : 0;
     case RF_ACT_SILU: return x / (1 + exp(-x));
     case RF_ACT_TANH: return tanh(x);
+    case RF_ACT_QUICK_GELU: return x / (1 + exp(-1.702 * x));
+    case RF_ACT_MISH: return x * tanh(log(1 + exp(x)));
     }
     return NAN;
 }
@@ -46,6 +48,7 @@ static void linear(void **state)
         {3, 4, 5, RF_ACT_NONE, true},      {1, 1, 1, RF_ACT_GELU, true},     {7, 3, 2, RF_ACT_GELU, false},
         {2, 17, 9, RF_ACT_GELU_TANH, true}, {5, 6, 19, RF_ACT_RELU, true},    {4, 5, 6, RF_ACT_SILU, true},
         {33, 5, 3, RF_ACT_TANH, true},     {150, 3, 2, RF_ACT_NONE, true},   {2, 3, 140, RF_ACT_GELU, true},
+        {4, 6, 7, RF_ACT_QUICK_GELU, true}, {5, 4, 3, RF_ACT_MISH, true},
     };
     for (size_t i = 0; i < RF_COUNT(cases); i++) {
         const struct linear *l = &cases[i];

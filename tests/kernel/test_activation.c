@@ -32,6 +32,11 @@ static double relu_slope(double x) { return x > 0; }
 static double silu(double x) { return x * sigmoid(x); }
 static double silu_slope(double x) { return sigmoid(x) * (1 + x * sigmoid(-x)); }
 static double tanh_slope(double x) { return 1 / cosh(x) / cosh(x); }
+static double quick_gelu(double x) { return x * sigmoid(1.702 * x); }
+static double quick_gelu_slope(double x) { return sigmoid(1.702 * x) * (1 + 1.702 * x * sigmoid(-1.702 * x)); }
+static double soft(double x) { return x > 30 ? x : log1p(exp(x)); }
+static double mish(double x) { return x * tanh(soft(x)); }
+static double mish_slope(double x) { return tanh(soft(x)) + x * sigmoid(x) * tanh_slope(soft(x)); }
 
 /* Allowed error of a result in EPS; for derivatives that are a difference, of the larger term. */
 static double gelu_slack(double x) { return (8 + x * x / 2) * fabs(gelu(x)); }
@@ -46,6 +51,17 @@ static double silu_slack(double x) { return 6 * fabs(silu(x)); }
 static double silu_slope_slack(double x) { return 6 * sigmoid(x) * (1 + fabs(x)); }
 static double tanh_slack(double x) { return 4 * fabs(tanh(x)); }
 static double tanh_slope_slack(double x) { return 8 * tanh_slope(x); }
+/* 1.702 and its product with x are rounded. */
+static double quick_gelu_slack(double x) { return (6 + 2 * fabs(x)) * fabs(quick_gelu(x)); }
+static double quick_gelu_slope_slack(double x)
+{
+    return (6 + 2 * fabs(x)) * sigmoid(1.702 * x) * (1 + 1.702 * fabs(x));
+}
+static double mish_slack(double x) { return 8 * fabs(mish(x)); }
+static double mish_slope_slack(double x)
+{
+    return 12 * (tanh(soft(x)) + fabs(x) * sigmoid(x) * tanh_slope(soft(x)));
+}
 static double none(double x) { return 0 * x; }
 
 static const struct { const char *name; size_t forward, backward; function *f, *slope, *slack, *slope_slack; } row[] = {
@@ -55,6 +71,8 @@ static const struct { const char *name; size_t forward, backward; function *f, *
     ROW(relu), relu, relu_slope, none, none},
     ROW(silu), silu, silu_slope, silu_slack, silu_slope_slack},
     ROW(tanh), tanh, tanh_slope, tanh_slack, tanh_slope_slack},
+    ROW(quick_gelu), quick_gelu, quick_gelu_slope, quick_gelu_slack, quick_gelu_slope_slack},
+    ROW(mish), mish, mish_slope, mish_slack, mish_slope_slack},
 #undef ROW
 };
 

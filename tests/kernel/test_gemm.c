@@ -19,6 +19,8 @@ static double activate(rf_act act, double x)
     case RF_ACT_RELU: return x > 0 ? x : 0;
     case RF_ACT_SILU: return x / (1 + exp(-x));
     case RF_ACT_TANH: return tanh(x);
+    case RF_ACT_QUICK_GELU: return x / (1 + exp(-1.702 * x));
+    case RF_ACT_MISH: return x * tanh(log(1 + exp(x)));
     default: return x;
     }
 }

@@ -437,7 +437,7 @@ static void what_is_refused(void **state)
     refused(ctx, MARIAN "\"decoder_layers\":0}", RF_EDATA, "decoder_layers: expected [1, 1024], got 0");
     refused(ctx, MARIAN "\"position_embedding_type\":\"rotary\"}", RF_EUNSUPPORTED,
             "expected \"sinusoidal_halves\" for a Marian, got \"rotary\"");
-    refused(ctx, MARIAN "\"activation_function\":\"mish\"}", RF_EUNSUPPORTED,
+    refused(ctx, MARIAN "\"activation_function\":\"laplace\"}", RF_EUNSUPPORTED,
             "activation_function: expected one of \"gelu\"");
     refused(ctx, "{\"model_type\":\"transformer\",\"attention_type\":\"linear\"}", RF_EUNSUPPORTED,
             "attention_type: expected \"softmax\"");

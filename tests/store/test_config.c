@@ -77,6 +77,7 @@ static void values(void **state)
         {"{\"hidden_act\":\"gelu\"}", RF_ACT_GELU}, {"{\"hidden_act\":\"gelu_new\"}", RF_ACT_GELU_TANH},
         {"{\"hidden_act\":\"relu\"}", RF_ACT_RELU}, {"{\"hidden_act\":\"silu\"}", RF_ACT_SILU},
         {"{\"hidden_act\":\"swish\"}", RF_ACT_SILU}, {"{\"hidden_act\":\"tanh\"}", RF_ACT_TANH},
+        {"{\"hidden_act\":\"quick_gelu\"}", RF_ACT_QUICK_GELU}, {"{\"hidden_act\":\"mish\"}", RF_ACT_MISH},
     };
     for (size_t i = 0; i < RF_COUNT(acts); i++) assert_int_equal(parsed(acts[i].json).hidden_act, acts[i].act);
     for (int act = RF_ACT_NONE + 1; act < RF__ACTS; act++)               /* no name stands in two rows */
@@ -142,9 +143,9 @@ static void relatives(void **state)
     refused("{\"add_cross_attention\":true}", RF_EUNSUPPORTED, "add_cross_attention: expected false, got true");
     refused("{\"rope_scaling\":{\"type\":\"cubic\"}}", RF_EUNSUPPORTED,
             "rope_type: expected default, linear, ntk, dynamic, yarn, longrope or llama3");
-    refused("{\"hidden_act\":\"mish\"}", RF_EUNSUPPORTED,
+    refused("{\"hidden_act\":\"laplace\"}", RF_EUNSUPPORTED,
             "hidden_act: expected one of \"gelu\", ");
-    refused("{\"hidden_act\":\"mish\"}", RF_EUNSUPPORTED, "\"swish\", \"tanh\", got \"mish\"");
+    refused("{\"hidden_act\":\"laplace\"}", RF_EUNSUPPORTED, "\"quick_gelu\", \"mish\", got \"laplace\"");
 }
 
 static void round_trip(void **state)
@@ -152,7 +153,8 @@ static void round_trip(void **state)
     (void)state;
     const char *folder = t_folder();
     rf_error why = {0};
-    const rf_act acts[] = {RF_ACT_GELU, RF_ACT_GELU_TANH, RF_ACT_RELU, RF_ACT_SILU, RF_ACT_TANH};
+    const rf_act acts[] = {RF_ACT_GELU, RF_ACT_GELU_TANH, RF_ACT_RELU, RF_ACT_SILU, RF_ACT_TANH, RF_ACT_QUICK_GELU,
+                           RF_ACT_MISH};
     for (int i = 0; i < 10; i++) {
         rf_config c, back;
         rf_config_defaults(&c);

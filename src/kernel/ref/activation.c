@@ -74,3 +74,32 @@ void rfk_ref_tanh_back(float *dx, const float *dy, const float *x, int64_t n)
         dx[i] = (float)(dy[i] / c / c);
     }
 }
+
+static const double QUICK = 1.702;
+
+void rfk_ref_quick_gelu(float *y, const float *x, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) y[i] = (float)(x[i] * sigmoid(QUICK * x[i]));
+}
+
+void rfk_ref_quick_gelu_back(float *dx, const float *dy, const float *x, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        const double t = QUICK * x[i];
+        dx[i] = (float)(dy[i] * sigmoid(t) * (1 + t * sigmoid(-t)));
+    }
+}
+
+void rfk_ref_mish(float *y, const float *x, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) y[i] = (float)(x[i] * tanh(log1p(exp(x[i]))));
+}
+
+/* d/dx ln(1 + e^x) = 1 / (1 + e^-x),  tanh' = 1 / cosh^2 */
+void rfk_ref_mish_back(float *dx, const float *dy, const float *x, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        const double t = x[i], u = log1p(exp(t)), c = cosh(u);
+        dx[i] = (float)(dy[i] * (tanh(u) + t * sigmoid(t) / c / c));
+    }
+}
