@@ -171,6 +171,16 @@ static bool forces_end(const char *path, const json_t *config)
     return !json_object_get(config, "forced_eos_token_id") && !rf__config_pick(path, config, &f, NULL) && f->forced_end;
 }
 
+/* Configs of small vocabularies often have the end token of their class, 50256 of GPT-2: it never occurs. */
+static void forget_ends_beyond(const json_t *config, rf__generation_config *x)
+{
+    const json_t *vocabulary = json_object_get(config, "vocab_size");
+    int64_t n = 0;
+    for (int64_t i = 0; i < x->stops && json_is_integer(vocabulary); i++)
+        if (x->stop[i] < json_integer_value(vocabulary)) x->stop[n++] = x->stop[i];
+    if (json_is_integer(vocabulary)) x->stops = n;
+}
+
 rf_status rf__generation_read(const rf_ctx *ctx, const char *folder, int64_t start, rf__generation_config *out,
                               rf_error *why)
 {
@@ -184,6 +194,7 @@ rf_status rf__generation_read(const rf_ctx *ctx, const char *folder, int64_t sta
     if (status) return status;
     if (!there && forces_end(path, root)) out->forced_eos = 0;
     status = read_all(&(reading){ctx, path, root, why}, start, out);
+    if (!status && !there) forget_ends_beyond(root, out);
     json_decref(root);
     return status;
 }

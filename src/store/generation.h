@@ -23,6 +23,8 @@ typedef struct rf__generation_config {
 /* Reads the folder's file, or config.json if it does not exist, over the given values. For translation models,
  * max_length becomes max_new_tokens, since one token comes before the new ones.
  *
+ * End tokens of config.json that are not below its vocab_size are left out.
+ *
  *   start       decoder_start_token_id of config.json, which this file must not contradict; -1: a decoder-only model
  *   RF_EDATA    a key has an invalid value */
 rf_status rf__generation_read(const rf_ctx *ctx, const char *folder, int64_t start, rf__generation_config *out,

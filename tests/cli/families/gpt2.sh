@@ -19,6 +19,13 @@ grep -q 'ignored *nothing' out || fail "old names: $(grep ignored out)"
 expect 0 'read back and compared' "$program" convert old renamed
 grep -aq '"h.0.attn.c_attn.weight"' renamed/model.safetensors || fail "names with a prefix are written"
 
+# The end token of the class, which a small vocabulary does not have, is not used where config.json says it.
+copy whole small
+sed 's/"eos_token_id": [0-9]*/"eos_token_id": 50256/' "$golden/whole/config.json" > small/config.json
+expect 0 '' "$program" generate -m small -n 4 'the'
+echo '{"eos_token_id": 50256}' > small/generation_config.json
+expect 3 'generation_config.json: eos_token_id: expected ids below vocab_size 303, got 50256' "$program" generate -m small -n 4 'the'
+
 # int8 has the matrices as they are multiplied; its codes are read again.
 expect 0 'read back and compared' "$program" convert model int8 --dtype int8
 expect 0 '' "$program" score -q -m int8 --dtype int8 'the red house'
