@@ -1,6 +1,7 @@
 /* generation.c — the settings of generation that an open model has: the program's defaults, and those of its
  * generation_config.json over them. */
 #include "model/model.h"
+#include "store/family.h"
 
 rf__generation_config rf__generation_usual(bool translates)
 {
@@ -45,7 +46,7 @@ rf_status rf__generation_open(rf_model *m, const char *folder, rf_error *why)
     check_ids(m, "suppress_tokens, bad_words_ids", x->suppress, x->suppressed, &x->why);
     if (!c->is_encoder_decoder) return RF_OK;
     status = one_id(m->ctx, &x->stop, &x->stops, c->eos_token_id, why);
-    if (!status && c->decoder_start_token_id != c->eos_token_id)
+    if (!status && rf__config_family(c)->start_once && c->decoder_start_token_id != c->eos_token_id)
         status = one_id(m->ctx, &x->suppress, &x->suppressed, c->decoder_start_token_id, why);
     return status;
 }

@@ -99,7 +99,7 @@ static rf_status check_pairs(const rf_config *c, const char *name, rf_error *why
     const struct { const char *key; int64_t id; } ids[] = {{"decoder_start_token_id", c->decoder_start_token_id},
                                                            {"eos_token_id", c->eos_token_id}};
     for (size_t i = 0; i < RF_COUNT(ids); i++)
-        if (ids[i].id >= c->vocab_size)
+        if (ids[i].id < 0 || ids[i].id >= c->vocab_size)
             return rf_fail(why, RF_EDATA, "%s: %s: expected an id below vocab_size, %lld, got %lld", name, ids[i].key,
                            (long long)c->vocab_size, (long long)ids[i].id);
     if (c->is_decoder)

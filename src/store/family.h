@@ -118,7 +118,8 @@ typedef struct rf_family_config {
     bool one_width;             /* embedding_size equals hidden_size                                                  */
     bool vectors;               /* RF_POOLER_KEY may be "linear": RoFormer-Sim, SimBERT                               */
     bool pairs;                 /* an encoder and a decoder, for a source and a target                                */
-    bool forced_end;            /* without generation_config.json, forced_eos_token_id of its class is 0              */
+    int forced_end;             /* without generation_config.json, 1 + forced_eos_token_id of its class; 0: none      */
+    bool start_once;            /* unless the folder suppresses others, decoder_start_token_id is never generated     */
     const char *act;            /* the key of hidden_act; NULL: hidden_act                                            */
     rf_act usual_act;           /* its default; RF_ACT_NONE: gelu                                                     */
     const char *act_name;       /* the name of usual_act, the only one, in its files; NULL: the common name           */

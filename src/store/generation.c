@@ -164,11 +164,12 @@ static rf_status read_all(const reading *r, int64_t start, rf__generation_config
     return status;
 }
 
-/* The value of the model's class, where no file says another. */
-static bool forces_end(const char *path, const json_t *config)
+/* The value of the model's class, where no file says another; -1: none. */
+static int forced_end(const char *path, const json_t *config)
 {
     const rf_family_config *f;
-    return !json_object_get(config, "forced_eos_token_id") && !rf__config_pick(path, config, &f, NULL) && f->forced_end;
+    const bool named = json_object_get(config, "forced_eos_token_id") != NULL;
+    return named || rf__config_pick(path, config, &f, NULL) ? -1 : f->forced_end - 1;
 }
 
 /* Configs of small vocabularies often have the end token of their class, 50256 of GPT-2: it never occurs. */
@@ -192,7 +193,7 @@ rf_status rf__generation_read(const rf_ctx *ctx, const char *folder, int64_t sta
     if (there) status = rf__json_shared(ctx, path, MOST, 0, &root, why);
     else if (!status) status = rf__config_root(ctx, folder, path, &root, why);
     if (status) return status;
-    if (!there && forces_end(path, root)) out->forced_eos = 0;
+    if (!there && forced_end(path, root) >= 0) out->forced_eos = forced_end(path, root);
     status = read_all(&(reading){ctx, path, root, why}, start, out);
     if (!status && !there) forget_ends_beyond(root, out);
     json_decref(root);
@@ -227,7 +228,8 @@ rf_status rf__generation_keep(const rf_ctx *ctx, const char *folder, rf__kept_fi
     if (!status) status = rf__config_root(ctx, folder, path, &root, why);
     if (status) return status;
     json_t *kept = keys_of_config(root);
-    if (json_object_size(kept) && forces_end(path, root)) rf__json_set(&kept, "forced_eos_token_id", json_integer(0));
+    const int end = forced_end(path, root);
+    if (json_object_size(kept) && end >= 0) rf__json_set(&kept, "forced_eos_token_id", json_integer(end));
     json_decref(root);
     char *dump = kept ? rf__json_dump(kept, JSON_INDENT(2)) : NULL;
     const bool none = kept && !json_object_size(kept);

@@ -129,7 +129,8 @@ static bool is_written(const rf_family *f, const rf_weights *back, const char *n
     const char *end = strstr(name, "LayerNorm.gamma") ? "weight" : strstr(name, "LayerNorm.beta") ? "bias" : NULL;
     snprintf(hub, sizeof hub, "%.*s%s", end ? (int)(strrchr(name, '.') + 1 - name) : 159, name, end ? end : "");
     return rf__weights_find(back, hub) || strstr(name, "embed_positions") || strstr(name, "inv_freq") ||
-           strstr(name, "position_ids");
+           strstr(name, "position_ids") ||
+           !strcmp(rf__family_bare(f, name), "shared.weight");      /* of an untied model, which does not look it up  */
 }
 
 /* A golden folder that is read and written has the names, shapes and bytes of the other program's, except for computed

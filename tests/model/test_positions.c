@@ -302,6 +302,12 @@ static bool formula(const char *name, double b, double *y, const double *x, doub
             if (!strcmp(name, "sinusoidal") || !strcmp(name, "cape"))
                 out[e] = in[e] + (e % 2 ? cos(m * omega) : sin(m * omega));
             else if (!strcmp(name, "sinusoidal_halves")) out[e] = in[e] + (e < E / 2 ? sin(m * half) : cos(m * half));
+            else if (!strcmp(name, "sinusoidal_fairseq")) {      /* pad_token_id is 0; of 9 tokens two are padding */
+                int32_t row = 0;
+                for (int k = n - m; k <= n; k++) row += id[k] != 0;
+                const double angle = (row - 0.0) * pow(b, -(double)(e % (E / 2)) / (E / 2 - 1));
+                out[e] = in[e] + (!id[n] ? 0 : e < E / 2 ? sin(angle) : cos(angle));
+            } else if (!strcmp(name, "bart")) out[e] = in[e] + w[0][(m + 2) * E + e];
             else if (!strcmp(name, "index")) out[e] = in[e] + (e ? 0 : m);
             else if (!strcmp(name, "unit")) out[e] = in[e] + (e ? 0 : m / (n < 6 ? 5.0 : 4.0));
             else if (!strcmp(name, "binary")) out[e] = in[e] + (e < 20 ? m / (1 << e) % 2 : 0);

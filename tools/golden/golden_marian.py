@@ -98,19 +98,19 @@ def read(path):
     return *out, torch.tensor([float(x) for x in words[at:-1]])
 
 
-def check(folder):
+def check(folder, cls=MarianMTModel):
     source, target, expected = read(pathlib.Path(folder) / "golden.txt")
-    model = MarianMTModel.from_pretrained(folder).eval()
+    model = cls.from_pretrained(folder).eval()
     worst = float((logits(model, source, target).flatten() - expected).abs().max())
     print(f"{folder}: largest difference {worst:.1e}")
     assert worst < 1e-4
 
 
-def training(folder, share=0.1):
+def training(folder, share=0.1, cls=MarianMTModel, computed=("embed_positions",)):
     """Sum of the losses of all tokens of the targets and of their ends, labels smoothed; of each tensor's gradient the norm and
     the sum of its products with sin(1.7 i), in double."""
     source, target, _ = read(folder / "golden.txt")
-    model = MarianMTModel.from_pretrained(folder).double().eval()                       # gradients, but no dropout
+    model = cls.from_pretrained(folder).double().eval()                                 # gradients, but no dropout
     for m in model.modules():
         if isinstance(m, torch.nn.Embedding):
             m.padding_idx = None                    # targets begin with it, and torch would leave its gradient out
@@ -126,7 +126,7 @@ def training(folder, share=0.1):
         f.write(golden.made_with() + "\n")
         f.write(f"smoothing {share} loss {loss.item():.9g}\n")
         for name, p in model.named_parameters():
-            if p.grad is None or "embed_positions" in name:
+            if p.grad is None or any(c in name for c in computed):
                 continue
             g = p.grad.flatten()
             dot = (g * torch.sin(1.7 * torch.arange(len(g), dtype=torch.float64))).sum()

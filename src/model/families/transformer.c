@@ -27,6 +27,7 @@ const rf_family rf__family_transformer = {
                .any_position = true,
                .one_width = true,
                .pairs = true,
+               .start_once = true,
                .act = "activation_function",
                .usual_act = RF_ACT_RELU,
                .elsewhere = "transformers has no class for model_type `transformer`; the names of tensors and keys are "

@@ -4,24 +4,31 @@
  *     logits = h word^T
  *
  * Source, target and logits share one table of words (share_encoder_decoder_embeddings and tie_word_embeddings, which
- * is usual), or the source has its own, or the logits, or each. Matrices are initialized with normal numbers of
- * variance 2 / (rows + columns), word embeddings with variance 1 / columns. */
+ * is usual), or the source has its own, or the logits, or each; BART and its kin have one table or three. Matrices are
+ * initialized with normal numbers of variance 2 / (rows + columns), word embeddings with variance 1 / columns. */
 #include "model/layers/seq2seq.h"
+#include "store/store.h"
 
 #define ROW(when, member, ...) RF_TENSOR_WHEN(rf__when_##when, rf_bert_embedding, member, __VA_ARGS__)
-const rf_family_row rf__rows_source_embeddings[] = {
-    ROW(shared_words, word, "shared.weight", "VE", WIDTH, true, RF_ROW_WORDS),
-    ROW(separate_words, word, "encoder.embed_tokens.weight", "VE", WIDTH, true, RF_ROW_WORDS),
-    ROW(before, last, "encoder.layer_norm.weight", "C", ONES, false, 0),
-    ROW(before, last_bias, "encoder.layer_norm.bias", "C", ZEROS, false, 0),
-    {{0}, 0},
-};
-static const rf_family_row target_words[] = {
-    ROW(separate_words, word, "decoder.embed_tokens.weight", "VE", WIDTH, true, RF_ROW_WORDS),
-    ROW(before, last, "decoder.layer_norm.weight", "C", ONES, false, 0),
-    ROW(before, last_bias, "decoder.layer_norm.bias", "C", ZEROS, false, 0),
-    {{0}, 0},
-};
+#define SOURCE                                                                                                         \
+    ROW(shared_words, word, "shared.weight", "VE", WIDTH, true, RF_ROW_WORDS),                                         \
+    ROW(separate_words, word, "encoder.embed_tokens.weight", "VE", WIDTH, true, RF_ROW_WORDS),                         \
+    ROW(before, last, "encoder.layer_norm.weight", "C", ONES, false, 0),                                               \
+    ROW(before, last_bias, "encoder.layer_norm.bias", "C", ZEROS, false, 0)
+#define TARGET                                                                                                         \
+    ROW(separate_words, word, "decoder.embed_tokens.weight", "VE", WIDTH, true, RF_ROW_WORDS),                         \
+    ROW(before, last, "decoder.layer_norm.weight", "C", ONES, false, 0),                                               \
+    ROW(before, last_bias, "decoder.layer_norm.bias", "C", ZEROS, false, 0)
+#define NORMED(side)                                                                                                   \
+    RF_TENSOR(rf_bert_embedding, norm, side ".layernorm_embedding.weight", "C", ONES, false, 0),                       \
+    RF_TENSOR(rf_bert_embedding, norm_bias, side ".layernorm_embedding.bias", "C", ZEROS, false, 0)
+const rf_family_row rf__rows_source_embeddings[] = {SOURCE, {{0}, 0}};
+const rf_family_row rf__rows_source_normed[] = {SOURCE, NORMED("encoder"), {{0}, 0}};
+static const rf_family_row target_words[] = {TARGET, {{0}, 0}};
+static const rf_family_row target_normed[] = {TARGET, NORMED("decoder"), {{0}, 0}};
+#undef NORMED
+#undef TARGET
+#undef SOURCE
 #undef ROW
 
 #define SELF                                                                                                           \
@@ -57,6 +64,7 @@ const rf_family_row rf__rows_source_layer[] = {SELF, FEED_FORWARD, {{0}, 0}};
 static const rf_family_row target_layer[] = {SELF, CROSS, FEED_FORWARD, {{0}, 0}};
 
 const rf_family_decoder rf__seq2seq_decoder = {target_words, target_layer, offsetof(rf_bert_embedding, word)};
+const rf_family_decoder rf__seq2seq_normed_decoder = {target_normed, target_layer, offsetof(rf_bert_embedding, word)};
 
 /* Tables that are computed, and copies of tied tensors, in older folders. */
 const rf_silent rf__seq2seq_silent[] = {
@@ -68,3 +76,26 @@ const rf_silent rf__seq2seq_silent[] = {
     {0},
 };
 
+/* The same of BART and its relatives: positions are learned, or computed by their classes. */
+const rf_silent rf__seq2seq_silent_words[] = {
+    {"encoder.embed_tokens.weight", "tie_word_embeddings"},
+    {"decoder.embed_tokens.weight", "tie_word_embeddings"},
+    {"lm_head.weight", "tie_word_embeddings"},
+    {"shared.weight", NULL},
+    {"encoder.embed_positions.weights", NULL},
+    {"decoder.embed_positions.weights", NULL},
+    {0},
+};
+
+/* BART and its relatives have all words in common, or each side and the logits their own. Where decoder_start_token_id
+ * is null, generation of transformers begins with bos_token_id. */
+rf_status rf__seq2seq_read(const char *file, const json_t *root, rf_config *c, rf_error *why)
+{
+    const json_t *bos = json_object_get(root, "bos_token_id");
+    c->share_encoder_decoder_embeddings = c->tie_word_embeddings;
+    if (c->decoder_start_token_id >= 0) return RF_OK;
+    if (bos && !json_is_null(bos) && !json_is_integer(bos))
+        return rf__wrong_type(file, "bos_token_id", bos, "an integer", why);
+    c->decoder_start_token_id = json_is_integer(bos) ? json_integer_value(bos) : 0;
+    return RF_OK;
+}

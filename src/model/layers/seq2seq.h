@@ -13,6 +13,17 @@ extern const rf_silent rf__seq2seq_silent[];
     .prefix = "model.", .embedding = rf__rows_source_embeddings, .layer = rf__rows_source_layer, \
     .decoder = &rf__seq2seq_decoder, .silent = rf__seq2seq_silent, .norm = RF_NORM_LAYER, \
     .source_keys = rf__bert_source_keys, .finish = rf__bert_finish, RF_BERT_LAYER
+/* normed: with a norm after the embeddings. */
+extern const rf_family_row rf__rows_source_embeddings[], rf__rows_source_normed[], rf__rows_source_layer[];
+extern const rf_family_decoder rf__seq2seq_decoder, rf__seq2seq_normed_decoder;
+extern const rf_silent rf__seq2seq_silent[], rf__seq2seq_silent_words[];
+rf_status rf__seq2seq_read(const char *file, const json_t *root, rf_config *c, rf_error *why);
+
+/* The part of a row that families with two such stacks share. */
+#define RF_SEQ2SEQ RF_SEQ2SEQ_OF(rf__rows_source_embeddings, rf__seq2seq_decoder, rf__seq2seq_silent)
+#define RF_SEQ2SEQ_OF(embeddings, target, silents) \
+    .prefix = "model.", .embedding = embeddings, .layer = rf__rows_source_layer, \
+    .decoder = &(target), .silent = silents, .norm = RF_NORM_LAYER, \
 
 /* Keys under transformers' names, with the family's defaults; those that it does not have are written only if they
  * differ from the default. */
@@ -21,6 +32,41 @@ extern const rf_silent rf__seq2seq_silent[];
         name, RF_KEY_NONE, 0, 0, 0, 0, 0 \
     }
 #define RF_SEQ2SEQ_KEYS(width, layers, heads, inner, vocab, start, eos, scale) \
+    RF_SEQ2SEQ_USUAL(width, layers, heads, inner, vocab, start, eos, scale), \
+        RF_CONFIG_KEY_AS("decoder_start_token_id", decoder_start_token_id, WHOLE, start, 0, 16777215, 0), \
+        RF_CONFIG_KEY_AS("normalize_before", normalize_before, TRUTH, 0, 0, 1, RF_KEY_OURS), \
+        RF_CONFIG_KEY_AS("share_encoder_decoder_embeddings", share_encoder_decoder_embeddings, TRUTH, 1, 0, 1, 0), \
+    { \
+        0 \
+    }
+
+/* Those of BART and its relatives: 12 layers of width 1024 and the first tokens of fairseq's vocabularies. pre: norms
+ * before the sub-layers, which no key says. */
+#define RF_BART_KEYS(vocab, pad, start, eos, scale, pre) \
+    RF_USUAL_AS("pad_token_id", pad_token_id, pad, 0), \
+        RF_CONFIG_KEY_AS("decoder_start_token_id", decoder_start_token_id, WHOLE, start, -1, 16777215, RF_KEY_NULL), \
+        RF_SEQ2SEQ_USUAL(1024, 12, 16, 4096, vocab, start, eos, scale), \
+        RF_CONFIG_KEY_AS("norm_before_sublayers", normalize_before, TRUTH, pre, pre, pre, RF_KEY_OURS), \
+        RF_CONFIG_KEY_AS("share_encoder_decoder_embeddings", share_encoder_decoder_embeddings, TRUTH, 1, 0, 1, \
+                         RF_KEY_OURS), \
+    { \
+        0 \
+    }
+
+/* Keys of their older files, which no class reads. */
+#define RF_BART_IDLE \
+    RF_IDLE("normalize_before", "the class has its own order of norms"), \
+        RF_IDLE("normalize_embedding", "the class decides"), RF_IDLE("add_final_layer_norm", "the class decides"), \
+        RF_IDLE("add_bias_logits", "the class decides"), RF_IDLE("classif_dropout", "an older name, not read"), \
+        RF_IDLE("extra_pos_embeddings", "the class decides"), \
+        RF_IDLE("static_position_embeddings", "the class decides"), \
+        RF_IDLE("do_blenderbot_90_layernorm", "of another class"), \
+        RF_IDLE("force_bos_token_to_be_generated", "forced_bos_token_id says it"), \
+    { \
+        0 \
+    }
+
+#define RF_SEQ2SEQ_USUAL(width, layers, heads, inner, vocab, start, eos, scale) \
     RF_SEQ2SEQ_NONE("attention_probs_dropout_prob"), RF_SEQ2SEQ_NONE("embedding_size"), \
         RF_SEQ2SEQ_NONE("hidden_dropout_prob"), RF_SEQ2SEQ_NONE("hidden_size"), RF_SEQ2SEQ_NONE("initializer_range"), \
         RF_SEQ2SEQ_NONE("intermediate_size"), RF_SEQ2SEQ_NONE("num_attention_heads"), \
@@ -37,7 +83,6 @@ extern const rf_silent rf__seq2seq_silent[];
         RF_CONFIG_KEY_AS("decoder_attention_heads", decoder_attention_heads, WHOLE, heads, 1, 4096, 0), \
         RF_CONFIG_KEY_AS("decoder_ffn_dim", decoder_ffn_dim, WHOLE, inner, 1, 1048576, 0), \
         RF_CONFIG_KEY_AS("decoder_layers", decoder_layers, WHOLE, layers, 1, 1024, 0), \
-        RF_CONFIG_KEY_AS("decoder_start_token_id", decoder_start_token_id, WHOLE, start, 0, 16777215, 0), \
         RF_CONFIG_KEY_AS("decoder_vocab_size", decoder_vocab_size, WHOLE, -1, -1, 16777216, RF_KEY_NULL), \
         RF_USUAL_AS("dropout", hidden_dropout_prob, 0.1, 0), \
         RF_USUAL_AS("encoder_attention_heads", num_attention_heads, heads, 0), \
@@ -46,11 +91,6 @@ extern const rf_silent rf__seq2seq_silent[];
         RF_CONFIG_KEY_AS("eos_token_id", eos_token_id, WHOLE, eos, 0, 16777215, 0), \
         RF_CONFIG_KEY_AS("init_std", initializer_range, NUMBER, 0.02, 0, 100, RF_KEY_OPEN_LOW), \
         RF_CONFIG_KEY_AS("is_encoder_decoder", is_encoder_decoder, TRUTH, 1, 1, 1, 0), \
-        RF_CONFIG_KEY_AS("normalize_before", normalize_before, TRUTH, 0, 0, 1, RF_KEY_OURS), \
-        RF_CONFIG_KEY_AS("rotary_cross_attention", rotary_cross_attention, TRUTH, 0, 0, 1, RF_KEY_OURS), \
-        RF_CONFIG_KEY_AS("share_encoder_decoder_embeddings", share_encoder_decoder_embeddings, TRUTH, 1, 0, 1, 0), \
-    { \
-        0 \
-    }
+        RF_CONFIG_KEY_AS("rotary_cross_attention", rotary_cross_attention, TRUTH, 0, 0, 1, RF_KEY_OURS)
 
 #endif

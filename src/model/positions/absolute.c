@@ -2,6 +2,7 @@
  *
  *     absolute      h_m = x_m + P[m]                             Devlin et al. 2019; RoFormer, Eq. 3
  *     (XLM-RoBERTa:  P[m + pad_token_id + 1])
+ *     bart          h_m = x_m + P[m + 2]                         Lewis et al. 2020: fairseq's first rows stay unused
  *     product       h_m = x_m (1 + P[m])                         element by element; Su 2021 (kexue.fm/archives/8130)
  *     hierarchical  h_m = x_m + a u_i + (1 - a) u_j              m = i P + j;  Su 2020 (kexue.fm/archives/7947)
  *                   u_i = (p_i - a p_0) / (1 - a)                P^2 positions from P vectors; the first P are p_j
@@ -35,6 +36,23 @@ rf_tensor *rf__absolute_embed(rf_graph *g, const rf_layer_context *at, rf_tensor
     const int64_t first = rf__config_first_position(at->config);
     const int32_t *row = first ? rows_after_padding(g, at, first) : at->position;
     return row ? rf__add(g, words, rf__embed(g, at->weight[0], row, at->N)) : &g->nil.t;
+}
+
+enum { BEFORE_BART = 2 };
+
+static rf_tensor *embed_bart(rf_graph *g, const rf_layer_context *at, rf_tensor *words)
+{
+    int32_t *row = rf__push(g, (size_t)at->N, sizeof *row);
+    if (!row || !rf__positions_below(g, at, at->config->max_position_embeddings, "max_position_embeddings"))
+        return &g->nil.t;
+    for (int64_t n = 0; n < at->N; n++) row[n] = at->position[n] + BEFORE_BART;
+    return rf__add(g, words, rf__embed(g, at->weight[0], row, at->N));
+}
+
+static int64_t rows_of_bart(const rf_config *c, char letter)
+{
+    (void)letter;
+    return c->max_position_embeddings + BEFORE_BART;
 }
 
 static rf_tensor *multiply(rf_graph *g, const rf_layer_context *at, rf_tensor *words)
@@ -89,6 +107,7 @@ static int64_t axes(const rf_config *c, char letter)
 
 #define TABLE(letters, name) {"embeddings." name ".weight", letters, RF_INIT_NORMAL, true, 0, NULL}
 static const rf_param_row table[] = {TABLE("PE", "position_embeddings"), {0}};
+static const rf_param_row table_of_bart[] = {{"embed_positions.weight", "XE", RF_INIT_NORMAL, true, 0, NULL}, {0}};
 static const rf_param_row grid[] = {TABLE("YE", "row_embeddings"), TABLE("XE", "column_embeddings"), {0}};
 
 const rf_position rf__position_absolute = {
@@ -98,6 +117,16 @@ const rf_position rf__position_absolute = {
     .flags = RF_POSITION_VECTOR,
     .embedding = table,
     .embed = rf__absolute_embed,
+};
+
+const rf_position rf__position_bart = {
+    .name = "bart",
+    .equation = "h_m = x_m + P[m + 2],  P learned",
+    .source = "Lewis et al. 2020 (BART)",
+    .flags = RF_POSITION_VECTOR,
+    .embedding = table_of_bart,
+    .extent = rows_of_bart,
+    .embed = embed_bart,
 };
 
 const rf_position rf__position_product = {

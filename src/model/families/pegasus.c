@@ -1,0 +1,48 @@
+/* pegasus.c — Pegasus.                                                  Zhang et al. 2020; transformers' Pegasus...
+ *
+ * The encoder and decoder of seq2seq.c with norms before the sub-layers and after the last, and Marian's sines and
+ * cosines added to the words of each side.
+ *
+ *     logits = h word^T + final_logits_bias */
+#include "model/layers/seq2seq.h"
+
+static const rf_family_row which[] = {
+    RF_HEAD_UNTIED("lm_head.weight", GLOROT),
+    RF_HEAD_ROW("final_logits_bias", "1V", ZEROS, false, RF_ROW_FLAT | RF_ROW_MAY_LACK, out_bias),
+    {{0}, 0},
+};
+static const rf_head_row heads[] = {{RF_HEAD_SEQ2SEQ, RF_HEAD_INPUT_ALL, which, rf__head_none}, {0}};
+static const rf_class_row classes[] = {
+    {RF_HEAD_SEQ2SEQ, "PegasusForConditionalGeneration", false, false},
+    {RF_HEAD_SEQ2SEQ, "PegasusModel", false, false},
+    {0},
+};
+
+static const rf_silent silent[] = {
+    {"encoder.embed_positions.weight", NULL},
+    {"decoder.embed_positions.weight", NULL},
+    {"encoder.embed_tokens.weight", "tie_word_embeddings"},
+    {"decoder.embed_tokens.weight", "tie_word_embeddings"},
+    {"lm_head.weight", "tie_word_embeddings"},
+    {"shared.weight", NULL},
+    {0},
+};
+static const rf_known_key known[] = {RF_BART_IDLE};
+static const rf_config_key keys[] = {RF_BART_KEYS(50265, 0, 0, 1, 0, 1)};
+
+const rf_family rf__family_pegasus = {
+    .config = {.name = "pegasus",
+               .model_type = "pegasus",
+               .title = "Pegasus",
+               .key = keys,
+               .known = known,
+               .class = classes,
+               .read = rf__seq2seq_read,
+               .position = "sinusoidal_halves",
+               .one_width = true,
+               .pairs = true,
+               .forced_end = 1 + 1,
+               .act = "activation_function"},
+    .head = heads,
+    RF_SEQ2SEQ_OF(rf__rows_source_embeddings, rf__seq2seq_decoder, silent),
+};
