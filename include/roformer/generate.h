@@ -106,6 +106,7 @@ typedef struct rf_generate_options {
     void *token_user;
     double presence_penalty;    /* for tokens of the new text, not of the prompt; below 0: they become likelier; 0:  */
     double frequency_penalty;   /* none. Not with beam search */
+    int32_t decoder_start;      /* translations: the token before the first one; -1: decoder_start_token_id */
 } rf_generate_options;
 
 /* The defaults: greedy, one beam, length_penalty 1, 64 new tokens, temperature 1, top_k 0, top_p 1, min_p 0, typical_p

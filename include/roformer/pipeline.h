@@ -395,6 +395,9 @@ typedef struct rf_translate_options {
     rf_long_source long_source; /* default RF_LONG_REFUSE */
     const char *prefix;         /* text that every translation starts with; NULL (default): none */
     int alignments;             /* 1: return word alignments; default 0 */
+    const char *source_lang;    /* for tokenizers with tokens for languages (M2M-100, NLLB, mBART): the languages of */
+    const char *target_lang;    /* the texts, as "eng_Latn", "en" or "en_XX"; NULL (default): those of the folder.
+                                   Another tokenizer, or a language that it does not have: RF_EARG */
 } rf_translate_options;
 void rf_translate_options_init(rf_translate_options *o, size_t size);
 #define rf_translate_text_defaults(o) rf_translate_options_init((o), sizeof *(o))

@@ -417,20 +417,29 @@ double rf__pairs_drawn(const rf__pairs *p, rf__pair_sampling *x)
     return all > 0 ? drawn / all : 1;
 }
 
+/* Appends a side with the tokens around it. */
+static void put_side(const tokens *t, const rf_around *a, int side, int32_t *to)
+{
+    memcpy(to, a->id[0], a->n[0] * sizeof *to);
+    memcpy(to + a->n[0], t->id[side], t->n[side] * sizeof *to);
+    memcpy(to + a->n[0] + t->n[side], a->id[1], a->n[1] * sizeof *to);
+}
+
+static size_t side_length(const tokens *t, const rf__pair_marks *marks, int side)
+{
+    return t->n[side] + rf__around_size(&marks->side[side]);
+}
+
+/* A target is its labels, one token later. */
 static void copy(const tokens *t, const rf__pair_marks *marks, rf__pair_batch *b)
 {
-    const size_t m = t->n[RF__SOURCE_SIDE], n = t->n[RF__TARGET_SIDE];
-    const int32_t *source = t->id[RF__SOURCE_SIDE], *target = t->id[RF__TARGET_SIDE];
-    int32_t *from = b->id[RF__SOURCE_SIDE] + b->N[RF__SOURCE_SIDE];
     int32_t *to = b->id[RF__TARGET_SIDE] + b->N[RF__TARGET_SIDE], *label = b->label + b->N[RF__TARGET_SIDE];
-    memcpy(from, source, m * sizeof *from);
-    from[m] = marks->end;
+    put_side(t, &marks->side[RF__SOURCE_SIDE], RF__SOURCE_SIDE, b->id[RF__SOURCE_SIDE] + b->N[RF__SOURCE_SIDE]);
+    put_side(t, &marks->side[RF__TARGET_SIDE], RF__TARGET_SIDE, label);
     to[0] = marks->begin;
-    memcpy(to + 1, target, n * sizeof *to);
-    memcpy(label, target, n * sizeof *label);
-    label[n] = marks->end;
+    memcpy(to + 1, label, (side_length(t, marks, RF__TARGET_SIDE) - 1) * sizeof *to);
     for (int s = 0; s < RF__SIDES; s++)
-        b->start[s][b->B + 1] = (int32_t)(b->N[s] + (int64_t)t->n[s] + 1);
+        b->start[s][b->B + 1] = (int32_t)(b->N[s] + (int64_t)side_length(t, marks, s));
 }
 
 static void clear(rf__pair_batch *b)
@@ -442,7 +451,7 @@ static void clear(rf__pair_batch *b)
 /* Adds a pair; false: it does not fit. */
 static bool add(const tokens *t, const rf__pair_marks *marks, rf__pair_batch *b)
 {
-    const int64_t m = (int64_t)t->n[0] + 1, n = (int64_t)t->n[1] + 1;
+    const int64_t m = (int64_t)side_length(t, marks, 0), n = (int64_t)side_length(t, marks, 1);
     if (b->N[0] + b->N[1] + m + n > b->capacity) return false;
     if (b->label) copy(t, marks, b);
     b->N[0] += m;

@@ -8,6 +8,7 @@
 #include "data/corpus/pieces.h"
 #include "roformer/model.h"
 #include "roformer/tokenizer.h"
+#include "text/languages.h"
 
 enum { RF__SOURCE_SIDE, RF__TARGET_SIDE, RF__SIDES };
 
@@ -80,7 +81,8 @@ static inline size_t rf__pair_length(const rf__pairs *p, int side, size_t i)
 
 /* ---- batches ----------------------------------------------------------------------------------------------------- */
 
-/* source:  ids end        target:  begin ids        label:  ids end        all three by token, pair after pair */
+/* source:  ids end        target:  begin ids        label:  ids end        all three by token, pair after pair; some
+ * models also have tokens before ids, in the source and in the label */
 typedef struct rf__pair_batch {
     int64_t capacity, N[RF__SIDES], B;  /* maximum tokens of both sides together; number of tokens; number of pairs   */
     int32_t *id[RF__SIDES], *start[RF__SIDES], *label, *row;
@@ -91,11 +93,11 @@ double rf__pair_batch_bytes(int64_t capacity);
 void rf__pair_batch_free(const rf_ctx *ctx, rf__pair_batch *b);
 rf_batch rf__pair_batch_side(const rf__pair_batch *b, int side);
 
-/* The token before a target, and the token after every text. */
-typedef struct rf__pair_marks { int32_t begin, end; } rf__pair_marks;
-static inline rf__pair_marks rf__pair_marks_of(const rf_config *c)
+/* The token before a target, and the tokens around every text, of which a target has one after it at least. */
+typedef struct rf__pair_marks { int32_t begin; rf_around side[RF__SIDES]; } rf__pair_marks;
+static inline rf__pair_marks rf__pair_marks_of(const rf_translation_frame *f)
 {
-    return (rf__pair_marks){(int32_t)c->decoder_start_token_id, (int32_t)c->eos_token_id};
+    return (rf__pair_marks){f->start, {f->source, f->target}};
 }
 
 /* The position of a run in its pairs. */

@@ -59,13 +59,15 @@ static rf_status check_prompt(const rf__writer *w, int64_t number, rf_error *why
     return status ? status : check_ids(w, s ? "prefix" : "prompt", p.id, p.n, s ? 0 : 1, why);
 }
 
-/* Maximum number of new tokens of a text. */
+/* Maximum number of new tokens of a text; no more than a decoder has learned positions for. */
 static int64_t most_of(const rf__writer *w, const rf_translate_source *s, int64_t prompt)
 {
     const int64_t whole = w->o->max_length;
     const double most = s ? ceil(w->o->max_length_factor * (double)s->n) : 0;
     if (!s && whole) return rf__min64(w->o->max_new_tokens, whole - prompt);
-    return most > 0 && most < (double)w->o->max_new_tokens ? (int64_t)most : w->o->max_new_tokens;
+    const int64_t asked = most > 0 && most < (double)w->o->max_new_tokens ? (int64_t)most : w->o->max_new_tokens;
+    const rf_config *decoder = &w->model->params.stack[w->model->params.stacks - 1].config;
+    return s ? rf__max64(rf__position_limit(decoder, asked + prompt) - prompt, 1) : asked;
 }
 
 static rf__writing *make(rf__writer *w, int64_t number)
@@ -82,7 +84,7 @@ static rf__writing *make(rf__writer *w, int64_t number)
         rf__writing_free(w, t);
         return NULL;
     }
-    if (s) t->id[0] = (int32_t)w->model->config.decoder_start_token_id;
+    if (s) t->id[0] = o->decoder_start >= 0 ? o->decoder_start : (int32_t)w->model->config.decoder_start_token_id;
     if (p.n) memcpy(t->id + first, p.id, (size_t)p.n * sizeof *t->id);
     const uint64_t hash = s ? rf__hash64(s->id, (size_t)s->n * sizeof *s->id, 0x6d616368) : 0x67656e65;
     t->key = rf__make_key(o->seed, rf__hash64(p.id, (size_t)p.n * sizeof *p.id, hash));
@@ -434,9 +436,10 @@ static rf_status begin(rf__writer *w, rf_error *why)
         return rf_fail(why, RF_EUNSUPPORTED,
                        rf__translates(w) ? "translate: expected an encoder-decoder model, got one without a decoder"
                                  : "generate: expected a decoder-only model, got an encoder-decoder model");
-    if (w->o->forced_bos >= w->V || w->o->forced_eos >= w->V)
-        return rf_fail(why, RF_ERANGE, "forced_bos, forced_eos: expected ids below vocab_size %lld, got %d and %d",
-                       (long long)w->V, (int)w->o->forced_bos, (int)w->o->forced_eos);
+    if (w->o->forced_bos >= w->V || w->o->forced_eos >= w->V || w->o->decoder_start >= w->V)
+        return rf_fail(why, RF_ERANGE, "forced_bos, forced_eos, decoder_start: expected ids below vocab_size %lld, got "
+                       "%d, %d and %d", (long long)w->V, (int)w->o->forced_bos, (int)w->o->forced_eos,
+                       (int)w->o->decoder_start);
     if (w->o->num_beams > 1 && rf__beam_search_width(w->o) > w->V)
         return rf_fail(why, RF_EARG, "num_beams: expected at most %lld candidates in a step, the vocabulary, got %lld "
                        "for %lld beams; use fewer beams", (long long)w->V, (long long)rf__beam_search_width(w->o),

@@ -13,7 +13,7 @@ void rf_generate_options_init(rf_generate_options *o, size_t size)
     const rf_generate_options own = {
         .max_new_tokens = RF__NEW_TOKENS, .temperature = 1, .top_p = 1, .repetition_penalty = 1, .seed = 42,
         .typical_p = 1, .num_return_sequences = 1, .batch_size = 64,
-        .num_beams = 1, .length_penalty = 1, .forced_bos = -1, .forced_eos = -1};
+        .num_beams = 1, .length_penalty = 1, .forced_bos = -1, .forced_eos = -1, .decoder_start = -1};
     rf__options_init(o, size, &own, sizeof own);
 }
 
@@ -43,6 +43,7 @@ rf_status rf__generate_check(const rf_generate_options *o, rf_error *why)
         {"length_norm", (double)o->length_norm, RF_LENGTH_POWER, RF_LENGTH_GNMT},
         {"forced_bos", (double)o->forced_bos, -1, INT32_MAX},
         {"forced_eos", (double)o->forced_eos, -1, INT32_MAX},
+        {"decoder_start", (double)o->decoder_start, -1, INT32_MAX},
         {"max_length_factor", o->max_length_factor, 0, RF_NEW_TOKENS_MOST},
         {"max_length", (double)o->max_length, 0, RF_NEW_TOKENS_MOST},
         {"min_new_tokens", (double)o->min_new_tokens, 0, RF_NEW_TOKENS_MOST},

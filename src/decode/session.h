@@ -56,20 +56,21 @@ rf_status rf__session_translate_from(rf_session *session, rf_translate_next *nex
                                      rf_translate_done *done, void *user, rf_error *why);
 
 /* Log-probabilities of given translations: logprob[i] = log p(target->id[i] | the tokens before it in its target, and
- * its source), for all tokens of `target` in the order of the batch. Targets do not contain decoder_start_token_id.
+ * its source), for all tokens of `target` in the order of the batch. Targets do not contain the token before them,
+ * which is `start`, or with -1 decoder_start_token_id.
  * Append eos_token_id to include the end of a translation. Sequence b of `target` is the translation of sequence b of
  * `source`.
  *
  *   RF_EUNSUPPORTED  the model has no decoder
  *   RF_EARG, RF_ERANGE  as rf_session_pair_logits */
 rf_status rf__session_translation_logprobs(rf_session *session, const rf_batch *source, const rf_batch *target,
-                                           double logprob[], rf_error *why);
+                                           int32_t start, double logprob[], rf_error *why);
 
 /* Cross-attention weights of given translations: p holds a matrix [T_b, S_b] for each pair, one after the other. A row
  * holds the weights that the decoder's layer `layer` (0 the first, -1 the last) assigns to the source tokens while it
  * predicts target token t, averaged over the heads. Each row sums to 1. In all other respects as
  * rf__session_translation_logprobs. */
 rf_status rf__session_translation_attention(rf_session *session, const rf_batch *source, const rf_batch *target,
-                                            int64_t layer, float p[], rf_error *why);
+                                            int32_t start, int64_t layer, float p[], rf_error *why);
 
 #endif

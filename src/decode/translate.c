@@ -125,9 +125,10 @@ static rf_status check_target(const rf_model *m, const rf_batch *target, rf_erro
     return RF_OK;
 }
 
-/* Logits of the first `rows` tokens of the targets, given the tokens before them; *lists is freed with rf__free. */
-static rf_status given_logits(rf_session *session, const rf_batch *source, const rf_batch *target, int64_t rows,
-                              int32_t **lists, const float **logits, rf_error *why)
+/* Logits of the first `rows` tokens of the targets, given the tokens before them, the first being `start`; *lists is
+ * freed with rf__free. */
+static rf_status given_logits(rf_session *session, const rf_batch *source, const rf_batch *target, int32_t start,
+                              int64_t rows, int32_t **lists, const float **logits, rf_error *why)
 {
     const rf_model *m = rf__session_model(session);
     const int64_t N = target->N;
@@ -139,21 +140,21 @@ static rf_status given_logits(rf_session *session, const rf_batch *source, const
     memcpy(shifted + 1, target->id, (size_t)(N - 1) * sizeof *shifted);
     for (int64_t b = 0; b < target->B; b++)
         if (target->start[b] >= 0 && target->start[b] < N)
-            shifted[target->start[b]] = (int32_t)m->config.decoder_start_token_id;
+            shifted[target->start[b]] = start >= 0 ? start : (int32_t)m->config.decoder_start_token_id;
     for (int64_t i = 0; i < N; i++) row[i] = (int32_t)i;
     const rf_batch b = {.N = N, .B = target->B, .id = shifted, .start = target->start};
     return rf_session_pair_logits(session, source, &b, row, rows, logits, why);
 }
 
 rf_status rf__session_translation_logprobs(rf_session *session, const rf_batch *source, const rf_batch *target,
-                                           double logprob[], rf_error *why)
+                                           int32_t start, double logprob[], rf_error *why)
 {
     if (!(session && source && target && logprob))
         return rf__missing("rf__session_translation_logprobs", "session, source, target, logprobs", why);
     const rf_model *m = rf__session_model(session);
     const float *logits;
     int32_t *lists = NULL;
-    const rf_status status = given_logits(session, source, target, target->N, &lists, &logits, why);
+    const rf_status status = given_logits(session, source, target, start, target->N, &lists, &logits, why);
     if (!status) rf__logprobs_of(m->ctx, logits, target->id, target->N, m->config.vocab_size, logprob, 0, NULL);
     rf__free(m->ctx, lists);
     return status;
@@ -170,7 +171,7 @@ static void collect_source_shares(void *user, rf_graph *g, const rf__view *view)
 }
 
 rf_status rf__session_translation_attention(rf_session *session, const rf_batch *source, const rf_batch *target,
-                                            int64_t layer, float p[], rf_error *why)
+                                            int32_t start, int64_t layer, float p[], rf_error *why)
 {
     if (!(session && source && target && p))
         return rf__missing("rf__session_translation_attention", "session, source, target, p", why);
@@ -183,7 +184,7 @@ rf_status rf__session_translation_attention(rf_session *session, const rf_batch 
                        (long long)L, (long long)layer);
     struct looking x = {layer < 0 ? L - 1 : layer, p};
     rf__session_observe(session, collect_source_shares, &x);
-    const rf_status status = given_logits(session, source, target, 1, &lists, &logits, why);
+    const rf_status status = given_logits(session, source, target, start, 1, &lists, &logits, why);
     rf__session_observe(session, NULL, NULL);
     rf__free(m->ctx, lists);
     return status;

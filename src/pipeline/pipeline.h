@@ -170,6 +170,10 @@ rf_status rf__embed_divide(const rf_pipeline *p, const rf_embed_options *o, rf__
 rf_status rf__embed_part(rf_pipeline *p, const rf_embed_options *o, const rf__parts *x, int64_t i, int worker,
                          rf_error *why);
 
+/* The end of the part of a source that begins with token `from`: at most `most` tokens, split at the last of the best
+ * places in their second half (part_end.c). */
+size_t rf__part_end(const rf_tokenizer *t, const rf_encoding *e, const char *text, size_t from, size_t most);
+
 /* Checks whether the model labels texts, or pairs of texts (classify.c). */
 rf_status rf__can_classify(const rf_pipeline *p, bool pairs, rf_error *why);
 

@@ -7,6 +7,7 @@
 #include "decode/generation_options.h"
 #include "decode/session.h"
 #include "model/model.h"
+#include "model/translation_frame.h"
 #include "pipeline/pipeline.h"
 
 /* The result of a part, stored until all parts of its text are complete. */
@@ -20,7 +21,7 @@ typedef struct translator {
     const rf_translate_options *o;
     rf_generate_options g;
     int64_t limit;                      /* tokens of a part, including the one that ends it                           */
-    int32_t end;
+    rf_translation_frame frame;
     int32_t *prefix;
     int64_t prefixes;
     int32_t *id;                        /* of all parts, end to end                                                   */
@@ -56,74 +57,49 @@ void rf_translate_options_init(rf_translate_options *o, size_t size)
 
 static rf_status no_memory(rf_error *why) { return rf_fail(why, RF_ENOMEM, "out of memory: a translation"); }
 
-/* Adds a part of text i: tokens [from, to) of the pipeline's encoding. */
-static rf_status add_part(translator *x, int64_t i, const rf_encoding *e, size_t from, size_t to, rf_error *why)
+static void put_tokens(translator *x, const int32_t id[], size_t n)
+{
+    if (n) memcpy(x->id + x->tokens, id, n * sizeof *x->id);
+    x->tokens += n;
+}
+
+/* Adds a part of text i: tokens [from, to) of the pipeline's encoding, and those around it. */
+static rf_status add_part(translator *x, int64_t i, const rf_encoding *e, size_t from, size_t to, const rf_around *a,
+                          rf_error *why)
 {
     const rf_ctx *ctx = x->p->ctx;
-    if (!rf__grow(ctx, &x->id, &x->ids, x->tokens + (to - from) + 1, sizeof *x->id) ||
+    const size_t n = to - from + rf__around_size(a);
+    if (!rf__grow(ctx, &x->id, &x->ids, x->tokens + n, sizeof *x->id) ||
         !rf__grow(ctx, &x->start, &x->starts, (size_t)x->parts + 2, sizeof *x->start) ||
         !rf__grow(ctx, &x->owner, &x->owners, (size_t)x->parts + 1, sizeof *x->owner))
         return no_memory(why);
-    memcpy(x->id + x->tokens, e->id + from, (to - from) * sizeof *x->id);
     x->start[x->parts] = x->tokens;
-    x->tokens += to - from;
-    x->id[x->tokens++] = x->end;
+    put_tokens(x, a->id[0], a->n[0]);
+    put_tokens(x, e->id + from, to - from);
+    put_tokens(x, a->id[1], a->n[1]);
     x->owner[x->parts++] = i;
     x->start[x->parts] = x->tokens;
     x->of[i].parts++;
-    x->of[i].tokens += (int64_t)(to - from) + 1;
+    x->of[i].tokens += (int64_t)n;
     return RF_OK;
-}
-
-/* How good it is to split the text before token `to`: 3 after a sentence, 2 after a clause, 1 between words, 0 within
- * one. */
-static int cut_rank(const translator *x, const rf_encoding *e, const char *text, size_t to)
-{
-    static const struct { const char *mark; int worth; } marks[] = {
-        {".", 3}, {"!", 3}, {"?", 3}, {";", 2}, {":", 2}, {",", 2},
-        {"\xE3\x80\x82", 3}, {"\xEF\xBC\x81", 3}, {"\xEF\xBC\x9F", 3}, {"\xE2\x80\xA6", 3},      /* 。 ！ ？ … */
-        {"\xEF\xBC\x8C", 2}, {"\xE3\x80\x81", 2}, {"\xEF\xBC\x9B", 2}, {"\xEF\xBC\x9A", 2},      /* ， 、 ； ： */
-    };
-    size_t at = e->end[to - 1];
-    const bool blank = text[at] == ' ' || (at && text[at - 1] == ' ');
-    while (at && text[at - 1] == ' ') at--;
-    for (size_t i = 0; i < RF_COUNT(marks); i++) {
-        const size_t n = strlen(marks[i].mark);
-        if (at >= n && !memcmp(text + at - n, marks[i].mark, n) && (blank || n > 1)) return marks[i].worth;
-    }
-    return blank || !rf_tokenizer_continues(x->t, e->id[to]);
-}
-
-/* The end of the part that begins with token `from`: at most `most` tokens, split at the last of the best places in
- * their second half. */
-static size_t end_of_part(const translator *x, const rf_encoding *e, const char *text, size_t from, size_t most)
-{
-    size_t best = from + most;
-    int worth = 0;
-    if (e->n - from <= most) return e->n;
-    for (size_t to = from + most; to > from + most / 2; to--) {
-        const int here = cut_rank(x, e, text, to);
-        if (here > worth) worth = here, best = to;
-    }
-    return best;
 }
 
 static rf_status read_text(translator *x, int64_t i, const char *text, size_t bytes, rf_error *own, rf_error *why)
 {
     rf_encoding *e = &x->p->parts.window.e;
-    const size_t most = (size_t)x->limit - 1;
+    const size_t around = rf__around_size(&x->frame.source), most = (size_t)x->limit - around;
     rf_status status = rf_encode(x->t, text, bytes, NULL, 0, 0, RF_ENCODE_PLAIN, e, NULL, own);
     if (status == RF_ENOMEM) return rf_fail(why, status, "%s", own->text);
     if (status) return RF_OK;
     if (e->n > most && x->o->long_source == RF_LONG_REFUSE) {
         rf_fail(own, RF_ERANGE, "source: expected at most %lld tokens, got %zu; shorten it, raise max_source_length "
-                "if the model has more positions, or set long_source to split", (long long)x->limit, e->n + 1);
+                "if the model has more positions, or set long_source to split", (long long)x->limit, e->n + around);
         return RF_OK;
     }
     x->of[i].first = x->parts;
     for (size_t from = 0, to; from < e->n && !status; from = to) {
-        to = end_of_part(x, e, text, from, most);
-        status = add_part(x, i, e, from, to, why);
+        to = rf__part_end(x->t, e, text, from, most);
+        status = add_part(x, i, e, from, to, &x->frame.source, why);
     }
     return status;
 }
@@ -164,13 +140,15 @@ static bool put_text(translator *x, char **text, size_t *size, const int32_t id[
 
 /* ---- alignments ---- */
 
-/* The word of each token, from `first` on; returns the index after the last word. */
+/* The word of each token, from `first` on; returns the index after the last word. A language before the first word
+ * belongs to it. */
 static int64_t words_of(const rf_tokenizer *t, const int32_t id[], int64_t n, int64_t first, int64_t *word)
 {
     int64_t at = first - 1;
     for (int64_t i = 0; i < n; i++) {
-        if (at < first || (!rf_tokenizer_continues(t, id[i]) && !rf_tokenizer_is_special(t, id[i]))) at++;
-        word[i] = at;
+        const bool special = rf_tokenizer_is_special(t, id[i]), unknown = id[i] == rf_tokenizer_unk(t);
+        if (at < first ? !special || unknown : !special && !rf_tokenizer_continues(t, id[i])) at++;
+        word[i] = at < first ? first : at;
     }
     return at + 1;
 }
@@ -184,13 +162,14 @@ static bool pair_words(translator *x, const int32_t source[], int64_t S, const i
     int64_t *word = rf__calloc(ctx, (size_t)(S + n) + 1, sizeof *word), *to = word + S;
     double *share = rf__calloc(ctx, (size_t)S + 1, sizeof *share);
     bool good = word && share && rf__grow(ctx, &x->pair, &x->pairs, (size_t)(t->alignments + n), sizeof *x->pair);
-    const int64_t sources = good ? words_of(x->t, source, S - 1, first[0], word) : 0;
+    const int64_t texts = S - (int64_t)x->frame.source.n[1];                        /* without what ends the source */
+    const int64_t sources = good ? words_of(x->t, source, texts, first[0], word) : 0;
     const int64_t targets = good ? words_of(x->target, target, n, first[1], to) : 0;
     for (int64_t i = 0, j; i < n && good; i = j) {
         int64_t best = 0;
         memset(share, 0, (size_t)S * sizeof *share);
         for (j = i; j < n && to[j] == to[i]; j++)
-            for (int64_t s = 0; s + 1 < S; s++) share[word[s] - first[0]] += (double)p[j * S + s];
+            for (int64_t s = 0; s < texts; s++) share[word[s] - first[0]] += (double)p[j * S + s];
         for (int64_t s = 1; s < sources - first[0]; s++) best = share[s] > share[best] ? s : best;
         x->pair[t->alignments++] = (rf_word_pair){first[0] + best, to[i]};
     }
@@ -218,7 +197,8 @@ static bool align_part(translator *x, int64_t i, int64_t k, const rf_translation
     const rf_batch source = {.N = (int64_t)S, .B = 1, .id = x->id + at, .start = source_start};
     const rf_batch target = {.N = n, .B = 1, .id = id, .start = target_start};
     if (good && !x->p->aligner) good = !rf__pipeline_add_session(x->p, &x->p->aligner, &x->why);
-    if (good && n) good = !rf__session_translation_attention(x->p->aligner, &source, &target, -1, p, &x->why);
+    if (good && n) good = !rf__session_translation_attention(x->p->aligner, &source, &target, x->frame.start,
+                                                                -1, p, &x->why);
     if (good && !pair_words(x, x->id + at, (int64_t)S, id, n, p, first, t)) {
         no_memory(&x->why);
         good = false;
@@ -313,6 +293,23 @@ static int take(void *user, int64_t part, const rf_translation *t, const rf_erro
 
 /* ---- all texts --------------------------------------------------------------------------------------------------- */
 
+/* The text that translations begin with, after the token of their language. */
+static rf_status read_prefix(translator *x, const char *text, rf_error *why)
+{
+    rf_encoding *e = &x->p->parts.window.e;
+    const rf_status status = rf_encode(x->target, text, strlen(text), NULL, 0, 0, RF_ENCODE_PLAIN, e, NULL, why);
+    if (status) return status;
+    x->prefix = rf__calloc(x->p->ctx, e->n + 2, sizeof *x->prefix);
+    if (!x->prefix) return no_memory(why);
+    if (x->frame.forced >= 0 && e->n) {
+        x->prefix[x->prefixes++] = x->frame.forced;
+        x->g.forced_bos = -1;
+    }
+    if (e->n) memcpy(x->prefix + x->prefixes, e->id, e->n * sizeof *x->prefix);
+    x->prefixes += (int64_t)e->n;
+    return RF_OK;
+}
+
 static rf_status begin(translator *x, const rf_translate_options *o, rf_error *why)
 {
     const rf_model *m = x->p->model;
@@ -329,18 +326,13 @@ static rf_status begin(translator *x, const rf_translate_options *o, rf_error *w
     if (status) return status;
     x->t = rf_model_tokenizer(m);
     x->target = rf__tokenizer_target(x->t);
-    x->limit = o->max_source_length ? o->max_source_length : c->max_position_embeddings;
-    if (x->limit < 2) x->limit = 2;
-    x->end = (int32_t)c->eos_token_id;
-    if (!o->prefix) return RF_OK;
-    rf_encoding *e = &x->p->parts.window.e;
-    status = rf_encode(x->target, o->prefix, strlen(o->prefix), NULL, 0, 0, RF_ENCODE_PLAIN, e, NULL, why);
+    status = rf__frame_translation(c, x->t, o->source_lang, o->target_lang, &x->frame, why);
     if (status) return status;
-    x->prefix = rf__calloc(x->p->ctx, e->n + 1, sizeof *x->prefix);
-    if (!x->prefix) return no_memory(why);
-    memcpy(x->prefix, e->id, e->n * sizeof *x->prefix);
-    x->prefixes = (int64_t)e->n;
-    return RF_OK;
+    x->limit = o->max_source_length ? o->max_source_length : c->max_position_embeddings;
+    x->limit = rf__max64(x->limit, (int64_t)rf__around_size(&x->frame.source) + 1);
+    x->g.decoder_start = x->frame.start;
+    if (x->frame.forced >= 0) x->g.forced_bos = x->frame.forced;
+    return o->prefix ? read_prefix(x, o->prefix, why) : RF_OK;
 }
 
 static void end(translator *x)
@@ -533,23 +525,26 @@ rf_status rf_translate_texts_from(rf_pipeline *p, rf_text_source *source, const 
 
 /* ---- scores of given translations -------------------------------------------------------------------------------- */
 
-/* Appends a text's tokens and the one that ends it. */
-static rf_status put_ids(translator *x, const rf_tokenizer *t, const char *text, size_t bytes, const char *what,
-                         rf_error *why)
+/* Appends a text's tokens and those around it. */
+static rf_status put_ids(translator *x, const rf_tokenizer *t, const char *text, size_t bytes, const rf_around *a,
+                         const char *what, rf_error *why)
 {
     rf_encoding *e = &x->p->parts.window.e;
     rf_error own = {0};
     const rf_status status = rf_encode(t, text, bytes == RF_STRING ? strlen(text) : bytes, NULL, 0, 0, RF_ENCODE_PLAIN,
                                        e, NULL, &own);
     if (status) return rf_fail(why, status, "%s: %.290s", what, own.text);
-    return add_part(x, 0, e, 0, e->n, why);
+    return add_part(x, 0, e, 0, e->n, a, why);
 }
 
+/* Of the translation's own tokens and its end; what the template puts before them is given. */
 static rf_status score_target(translator *x, const rf_text_logprob **out, rf_error *why)
 {
     rf_pipeline *p = x->p;
-    const int32_t source_start[] = {0, (int32_t)x->start[1]}, n = (int32_t)(x->start[2] - x->start[1]);
-    const int32_t target_start[] = {0, n}, *target_id = x->id + x->start[1];
+    const rf_around *a = &x->frame.target;
+    const int32_t source_start[] = {0, (int32_t)x->start[1]}, before = (int32_t)a->n[0];
+    const int32_t n = (int32_t)(x->start[2] - x->start[1] - (a->n[1] - 1)), *target_id = x->id + x->start[1];
+    const int32_t target_start[] = {0, n};
     const rf_batch source = {.N = source_start[1], .B = 1, .id = x->id, .start = source_start};
     const rf_batch target = {.N = n, .B = 1, .id = target_id, .start = target_start};
     rf__free(p->ctx, p->id);
@@ -558,10 +553,11 @@ static rf_status score_target(translator *x, const rf_text_logprob **out, rf_err
     p->logprob = rf__calloc(p->ctx, (size_t)n, sizeof *p->logprob);
     if (!p->id || !p->logprob) return no_memory(why);
     memcpy(p->id, target_id, (size_t)n * sizeof *p->id);
-    const rf_status status = rf__session_translation_logprobs(p->session, &source, &target, p->logprob, why);
+    const rf_status status = rf__session_translation_logprobs(p->session, &source, &target, x->frame.start,
+                                                              p->logprob, why);
     if (status) return status;
-    p->text_logprob = (rf_text_logprob){.n = n, .id = p->id, .logprob = p->logprob};
-    for (int32_t i = 0; i < n; i++) p->text_logprob.total += p->logprob[i];
+    p->text_logprob = (rf_text_logprob){.n = n - before, .id = p->id + before, .logprob = p->logprob + before};
+    for (int32_t i = before; i < n; i++) p->text_logprob.total += p->logprob[i];
     *out = &p->text_logprob;
     return RF_OK;
 }
@@ -577,8 +573,8 @@ rf_status rf_logprob_translation(rf_pipeline *p, const char *source, size_t sour
     rf_status status = rf__options_read(&o, sizeof o, sizeof o, options, "rf_translate_options", why);
     translator x = {.p = p, .o = &o, .of = &of};
     if (!status) status = begin(&x, &o, why);
-    if (!status) status = put_ids(&x, x.t, source, source_bytes, "source", why);
-    if (!status) status = put_ids(&x, x.target, text, bytes, "translation", why);
+    if (!status) status = put_ids(&x, x.t, source, source_bytes, &x.frame.source, "source", why);
+    if (!status) status = put_ids(&x, x.target, text, bytes, &x.frame.target, "translation", why);
     for (int64_t k = 0; k < 2 && !status; k++)
         if ((int64_t)(x.start[k + 1] - x.start[k]) > x.limit)
             status = rf_fail(why, RF_ERANGE, "%s: expected at most %lld tokens, got %zu", k ? "translation" : "source",

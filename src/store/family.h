@@ -119,6 +119,7 @@ typedef struct rf_family_config {
     bool vectors;               /* RF_POOLER_KEY may be "linear": RoFormer-Sim, SimBERT                               */
     bool pairs;                 /* an encoder and a decoder, for a source and a target                                */
     int forced_end;             /* without generation_config.json, 1 + forced_eos_token_id of its class; 0: none      */
+    bool framed;                /* sources and targets have the tokens of the tokenizer's template around them        */
     bool start_once;            /* unless the folder suppresses others, decoder_start_token_id is never generated     */
     const char *act;            /* the key of hidden_act; NULL: hidden_act                                            */
     rf_act usual_act;           /* its default; RF_ACT_NONE: gelu                                                     */

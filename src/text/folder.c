@@ -14,6 +14,7 @@
 #include "base/files/json_file.h"
 #include "chat.h"
 #include "conversation.h"
+#include "languages.h"
 #include "roformer/inspect/held_folder.h"
 #include "subword/merges.h"
 #include "tokenizer.h"
@@ -418,6 +419,7 @@ static rf_status open_folder(rf_tokenizer_folder *f, rf_tokenizer **out)
     if (!status) status = read_added(f, row);
     f->parts.name = f->config_path;
     if (!status) status = row->open(f, &t);
+    if (!status) status = rf__languages_open(f, t);
     if (!status) status = check_lowered(f, t);
     if (!status) status = keep(f, t);
     if (!status) status = take_types(f, t);

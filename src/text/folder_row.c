@@ -109,6 +109,8 @@ static bool take_class(const char *class, const rf_tokenizer_row **row)
 /* The classes that transformers assumes for a model_type if no tokenizer_class is given. */
 static const struct { const char *model_type, *file, *class; } model_classes[] = {
     {"esm", RF_FILE_VOCAB, "EsmTokenizer"},
+    {"bart", RF_FILE_MERGES, "BartTokenizer"},
+    {"m2m_100", RF_FILE_VOCAB_JSON, "M2M100Tokenizer"},
     {"marian", RF_FILE_SOURCE_SUBWORDS, "MarianTokenizer"},
     {"mpnet", RF_FILE_VOCAB, "MPNetTokenizer"},
     {"roberta", RF_FILE_MERGES, "RobertaTokenizer"},

@@ -4,11 +4,15 @@
  * what that changes (docs/formats.md has the same for readers); both, 5.24 and 4.57, unless a column says otherwise:
  *
  *   class                           what the class decides                               from the key (default)
- *   GPT2, Qwen2, RobertaTokenizer   ByteLevel's add_prefix_space                         add_prefix_space (false)
- *   RobertaTokenizer                RobertaProcessing, if there is no post_processor     cls_token, sep_token
+ *   GPT2, Qwen2, RobertaTokenizer,  ByteLevel's add_prefix_space                         add_prefix_space (false)
+ *   BartTokenizer
+ *   Roberta- and BartTokenizer      RobertaProcessing, if there is no post_processor     cls_token, sep_token
  *                                   (5.24; 4.57 adds no tokens)
  *   LlamaTokenizer                  only 4.57: the tokens around a text                  add_bos_token (true),
  *                                                                                        add_eos_token (false)
+ *   NllbTokenizer, MBartTokenizer,  TemplateProcessing A </s>, with the language that     src_lang
+ *   MBart50Tokenizer                languages.c adds; MBartTokenizer: <mask> takes blanks
+ *                                   before it
  *
  * Where the two versions differ, the one that wrote the folder (transformers_version of config.json) is followed.
  *
@@ -19,13 +23,17 @@
 #include "base/files/folder_keys.h"
 #include "tokenizer.h"
 
-enum { PREFIX = 1, FRAME = 2, ENDS = 4 };
+enum { PREFIX = 1, FRAME = 2, ENDS = 4, LANGUAGES = 8, MASK = 16 };
 
 static const struct { const char *class, *model_type; int changes; } rows[] = {
     {"GPT2Tokenizer", "gpt2", PREFIX},
     {"Qwen2Tokenizer", "qwen2", PREFIX},
     {"RobertaTokenizer", "roberta", PREFIX | FRAME},
+    {"BartTokenizer", "bart", PREFIX | FRAME},
     {"LlamaTokenizer", NULL, ENDS},
+    {"NllbTokenizer", NULL, LANGUAGES},
+    {"MBartTokenizer", "mbart", LANGUAGES | MASK},
+    {"MBart50Tokenizer", NULL, LANGUAGES},
 };
 
 /* Whether the folder's class is this one, with or without "Fast"; without a class its model type decides. */
@@ -164,6 +172,36 @@ static rf_status set_ends(rf_tokenizer_folder *f)
     return status ? status : put_part(f, "post_processor", frame);
 }
 
+/* A text and </s>, to which languages.c adds a language. */
+static rf_status end_texts(rf_tokenizer_folder *f)
+{
+    const char *eos = rf__folder_name(f, "eos_token");
+    json_t *single = json_array(), *pair = json_array(), *tokens = json_object();
+    if (!eos) eos = "</s>";
+    declare(f, &tokens, eos);
+    append(&single, "Sequence", "A", 0);
+    append(&pair, "Sequence", "A", 0);
+    append(&pair, "Sequence", "B", 0);
+    append(&single, "SpecialToken", eos, 0);
+    append(&pair, "SpecialToken", eos, 0);
+    return put_part(f, "post_processor",
+                    json_pack("{s:s, s:o, s:o, s:o}", "type", "TemplateProcessing", "single", single, "pair", pair,
+                              "special_tokens", tokens));
+}
+
+static rf_status open_mask(rf_tokenizer_folder *f)
+{
+    const char *mask = rf__folder_name(f, "mask_token");
+    json_t *one;
+    size_t i;
+    json_array_foreach(json_object_get(f->fast, "added_tokens"), i, one) {
+        const char *own = json_string_value(json_object_get(one, "content"));
+        if (own && !strcmp(own, mask ? mask : "<mask>") && json_object_set_new(one, "lstrip", json_true()))
+            return rf_fail(f->why, RF_ENOMEM, "%s: added_tokens: out of memory", f->fast_path);
+    }
+    return RF_OK;
+}
+
 /* ---- do_lower_case ----------------------------------------------------------------------------------------------- */
 
 rf_status rf__folder_lowers(rf_tokenizer_folder *f)
@@ -228,6 +266,8 @@ rf_status rf__folder_rebuild(rf_tokenizer_folder *f)
         if (rows[i].changes & PREFIX) status = set_prefix(f);
         if (!status && rows[i].changes & FRAME) status = add_frame(f);
         if (!status && rows[i].changes & ENDS) status = set_ends(f);
+        if (!status && rows[i].changes & LANGUAGES) status = end_texts(f);
+        if (!status && rows[i].changes & MASK) status = open_mask(f);
     }
     return !status && f->fast && f->lowers ? add_lowercase(f) : status;
 }

@@ -6,7 +6,7 @@
 
 #include "base/bytes.h"
 #include "roformer/inspect/files.h"
-#include "tokenizer.h"
+#include "languages.h"
 
 #define REPLACED ".replaced"
 
@@ -50,6 +50,7 @@ static json_t *settings(const rf_tokenizer *t)
     rf__json_set(&all, "added_tokens_decoder", added_tokens(t));
     rf__json_set(&all, "tokenizer_class", json_string(t->row->classes[0]));
     if (t->row->settings) t->row->settings(t, &all);
+    rf__languages_settings(t, &all);
     json_object_foreach(t->kept, key, value)               /* jansson's update_missing does not report out of memory */
         if (!json_object_get(all, key)) rf__json_set(&all, key, json_incref(value));
     return all;

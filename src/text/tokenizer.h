@@ -22,6 +22,7 @@ enum { RF_PATH = 4096, RF_TOKENIZER_FILE = 1 << 28 };     /* bytes of a path; of
 typedef struct rf_tokenizer_row rf_tokenizer_row;
 typedef struct rf_tokenizer_folder rf_tokenizer_folder;
 typedef struct rf_ready_files rf_ready_files;
+typedef struct rf_language_row rf_language_row;
 
 /* An added token: it is matched in the raw text before any other step. */
 typedef struct rf_added {
@@ -125,6 +126,9 @@ struct rf_tokenizer {
     int opener;                         /* that byte, if there is only one; otherwise -1                              */
     uint64_t mark;                      /* unique number of this tokenizer, which identifies its scratch              */
     json_t *kept;                       /* its settings without influence on ids, for saving; or NULL                 */
+    const rf_language_row *languages;   /* of texts (languages.h), or NULL                                            */
+    int32_t source_language, target_language;   /* their tokens, the first is in the templates; -1: none              */
+    bool language_after;                /* it follows [SEP] instead of preceding the text                             */
     struct rf_chat *chat;               /* the folder's chat template (chat.h), or NULL                               */
     struct rf_conversation *conversation;    /* how a pair becomes a text (conversation.h); NULL: by [SEP] */
 };

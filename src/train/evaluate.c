@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "model/model.h"
+#include "model/translation_frame.h"
 #include "roformer/inspect/held_folder.h"
 #include "train/checkpoint/checksums.h"
 #include "train/evaluate.h"
@@ -239,11 +240,16 @@ static rf_status evaluate_texts(evaluation *e, rf_error *why)
 static rf_status evaluate_pairs(evaluation *e, rf_error *why)
 {
     const rf_train_options *o = e->o;
-    const rf__pair_marks marks = rf__pair_marks_of(&e->config);
-    const rf__pair_limits limits = {{o->tokens_per_batch / 2 - 1, o->tokens_per_batch / 2 - 1}, 0, {false}};
+    rf_translation_frame frame;
+    rf_status status = rf__frame_translation(&e->config, e->tokenizer, o->source_lang, o->target_lang, &frame, why);
+    if (status) return status;
+    const rf__pair_marks marks = rf__pair_marks_of(&frame);
+    const int64_t half = o->tokens_per_batch / 2;
+    const rf__pair_limits limits = {{half - (int64_t)rf__around_size(&frame.source),
+                                     half - (int64_t)rf__around_size(&frame.target)}, 0, {false}};
     const rf__pair_files files = {{o->source, o->target}, o->sources};
     size_t at = 0;
-    rf_status status = rf__pairs_read(e->ctx, e->tokenizer, &files, &limits, NULL, NULL, &e->pairs, why);
+    status = rf__pairs_read(e->ctx, e->tokenizer, &files, &limits, NULL, NULL, &e->pairs, why);
     char dropped[256];
     if (!status && *rf__pairs_dropped(&e->pairs, &files, dropped, sizeof dropped))
         status = rf_fail(why, RF_EDATA, "%s, %s: expected pairs that all fit tokens_per_batch, %lld, got others: %s",

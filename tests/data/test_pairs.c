@@ -41,6 +41,13 @@ static void side_is(const rf_tokenizer *t, const rf__pairs *p, int side, size_t 
     rf_text_free(t, got);
 }
 
+static rf__pair_marks marked(int32_t begin, int32_t end)
+{
+    rf__pair_marks m = {.begin = begin};
+    for (int s = 0; s < RF__SIDES; s++) m.side[s].id[1][m.side[s].n[1]++] = end;
+    return m;
+}
+
 static void lines_are_pairs(void **state)
 {
     (void)state;
@@ -334,7 +341,7 @@ static void batches(void **state)
     if (read(ctx, t, source, target, &none, &p, &why) || rf__pair_batch_new(ctx, CAPACITY, &b, &why) ||
         rf__pair_batch_new(ctx, CAPACITY, &again, &why))
         fail_msg("%s", why.text);
-    const rf__pair_marks marks = {1, 2};
+    const rf__pair_marks marks = marked(1, 2);
     const rf_key order = rf__make_key(3, 0x6f726472);
     rf__pair_position at = {0};
     int first[2] = {-1, -1};
@@ -428,7 +435,7 @@ static void sub_words_are_drawn(void **state)
         fail_msg("%s", why.text);
     rf__pair_sampling_init(&x, ctx);
     x.tokenizer = t, x.alpha = 0.4, x.seed = 5, x.most = MOST;
-    const rf__pair_marks marks = {2, 3};
+    const rf__pair_marks marks = marked(2, 3);
     const rf_key order = rf__make_key(3, 0x6f726472);
     rf__pair_position at = {0};
     uint64_t seen[2] = {0, 0};

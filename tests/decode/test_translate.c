@@ -80,6 +80,8 @@ static void every_encoding_keeps_its_source(void **state)
         if (!status) rf__params_free(&params);
         rf_ctx_free(ctx);
         if (status) continue;                               /* not an encoding of this family, or of these widths */
+        /* padding tokens, which these targets have, count in earlier steps, and not in the same one: transformers */
+        if (*p == &rf__position_sinusoidal_fairseq) continue;
         kept_is_computed_again(&c, RF_F32);
         if (!strcmp((*p)->name, "rotary")) kept_is_computed_again(&c, RF_BF16);
         t_free_all();
@@ -171,7 +173,7 @@ static void scores_are_those_of_the_texts(void **state)
         if (t->end == RF_GENERATE_STOP) id[start[b + 1]++] = EOS;
     }
     const rf_batch from = sources(), to = {.N = start[SOURCES], .B = SOURCES, .id = id, .start = start};
-    if (rf__session_translation_logprobs(w.s, &from, &to, logprob, &why)) fail_msg("%s", why.text);
+    if (rf__session_translation_logprobs(w.s, &from, &to, -1, logprob, &why)) fail_msg("%s", why.text);
     for (int b = 0; b < SOURCES; b++) {
         double sum = 0;
         assert_memory_equal(logprob + start[b], x.of[b].logprob,
@@ -181,7 +183,7 @@ static void scores_are_those_of_the_texts(void **state)
         t_near(x.of[b].score, sum / (start[b + 1] - start[b]), 1e-12);
     }
     id[0] = V;
-    assert_int_equal(rf__session_translation_logprobs(w.s, &from, &to, logprob, &why), RF_ERANGE);
+    assert_int_equal(rf__session_translation_logprobs(w.s, &from, &to, -1, logprob, &why), RF_ERANGE);
     t_failed(&why, RF_ERANGE, "token 0: expected an id below vocab_size 23, got 23");
     close_work(&w);
     t_free_all();
@@ -203,13 +205,13 @@ static void shares_of_sources(void **state)
         for (int b = 0; b < SOURCES; b++) memcpy(id + b * T, target_id[b], T * sizeof *id);
         const rf_batch from = sources(), to = {.N = SOURCES * T, .B = SOURCES, .id = id, .start = start};
         for (int64_t layer = -1; layer < 2; layer++) {
-            if (rf__session_translation_attention(w.s, &from, &to, layer, all, &why)) fail_msg("%s", why.text);
+            if (rf__session_translation_attention(w.s, &from, &to, -1, layer, all, &why)) fail_msg("%s", why.text);
             const float *p = all;
             for (int b = 0; b < SOURCES; b++) {
                 const int32_t S = source_start[b + 1] - source_start[b], alone[] = {0, S};
                 const rf_batch source = {.N = S, .B = 1, .id = source_id + source_start[b], .start = alone},
                                target = {.N = T, .B = 1, .id = id + b * T, .start = start};
-                if (rf__session_translation_attention(w.s, &source, &target, layer < 0 ? 1 : layer, one, &why))
+                if (rf__session_translation_attention(w.s, &source, &target, -1, layer < 0 ? 1 : layer, one, &why))
                     fail_msg("%s", why.text);
                 assert_memory_equal(one, p, (size_t)(T * S) * sizeof *p);
                 for (int t = 0; t < T; t++, p += S) {
@@ -219,7 +221,7 @@ static void shares_of_sources(void **state)
                 }
             }
         }
-        assert_int_equal(rf__session_translation_attention(w.s, &from, &to, 2, all, &why), RF_EARG);
+        assert_int_equal(rf__session_translation_attention(w.s, &from, &to, -1, 2, all, &why), RF_EARG);
         t_failed(&why, RF_EARG, "layer: expected");
         close_work(&w);
     }
@@ -314,7 +316,8 @@ static void what_is_refused(void **state)
     refused(&w, &source, &o, RF_EARG, "num_beams: expected at most 23 candidates");
     o = options_of(w.m, 1, 1);
     o.forced_bos = V;
-    refused(&w, &source, &o, RF_ERANGE, "forced_bos, forced_eos: expected ids below vocab_size 23, got 23 and -1");
+    refused(&w, &source, &o, RF_ERANGE, "forced_bos, forced_eos, decoder_start: expected ids below vocab_size 23, got "
+            "23, -1 and -1");
     o = options_of(w.m, 1, 1);
     o.max_new_tokens = 0;
     refused(&w, &source, &o, RF_EARG, "max_new_tokens: expected at least 1, got 0");

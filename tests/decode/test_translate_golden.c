@@ -90,7 +90,7 @@ static void check_attention(FILE *f, const char *name, rf_session *s)
     const int32_t S = start[0][1], T = start[1][1];
     const rf_batch source = {.N = S, .B = 1, .id = id[0], .start = start[0]},
                    target = {.N = T, .B = 1, .id = id[1], .start = start[1]};
-    if (rf__session_translation_attention(s, &source, &target, -1, p, &why)) fail_msg("%s", why.text);
+    if (rf__session_translation_attention(s, &source, &target, -1, -1, p, &why)) fail_msg("%s", why.text);
     for (int32_t i = 0; i < S * T; i++) {
         const double expected = number(f);
         if (fabs((double)p[i] - expected) > 1e-5)

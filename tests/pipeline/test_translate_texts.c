@@ -1,5 +1,5 @@
-/* test_translate_texts.c — mirrors src/pipeline/translate.c: several threads give the translations of one thread, stop
- * on the caller's request, and free everything if an allocation fails. */
+/* test_translate_texts.c — mirrors src/pipeline/translate.c, part_end.c: several threads give the translations of one
+ * thread, stop on the caller's request, and free everything if an allocation fails. */
 #define _GNU_SOURCE
 #include "roformer/pipeline.h"
 #include "small_folders.h"

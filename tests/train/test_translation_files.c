@@ -73,7 +73,7 @@ static void what_is_refused(void **state)
         {not_utf8, RF_EDATA, "b.tgt:2: "},
         {other_lines, RF_EDATA, "parallel text: expected the same number of lines, got 60 in"},
         {one_sided, RF_EUNSUPPORTED,
-         "model_type: expected \"transformer\" or \"marian\" for translation, got roformer"},
+         "model_type: expected that of an encoder-decoder model for translation, got roformer"},
         {one_segmentation, RF_EUNSUPPORTED, "subword_sampling: encode: sampling: expected a tokenizer with several"},
         {bleu_of_none, RF_EARG, "metric_for_best_model: expected held-out pairs to select the best model, got"},
     };

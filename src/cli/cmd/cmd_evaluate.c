@@ -317,7 +317,7 @@ static rf_status one_kind(const evaluate_args *a, rf_error *why)
 /* Refuses options that do not apply to pairs. */
 static rf_status pairs_only(const cli_parsed *p, rf_error *why)
 {
-    static const char *const both[] = {"model", "source", "target", "tokens_per_batch"};
+    static const char *const both[] = {"model", "source", "target", "tokens_per_batch", "source_lang", "target_lang"};
     const rf_option *row;
     for (int table = 0; table < 2; table++)
         for (size_t i = 0; (row = table ? rf_finetune_option(i) : rf_train_option(i)); i++) {

@@ -374,6 +374,9 @@ static const cli_option options[] = {
     {"long_source", 0, CLI_CHOICE, A(split), "refuse|split", "refuse", 0, 0, NULL,
      "refuse longer source texts, or split them into parts that are translated separately, between sentences if "
      "possible", NULL},
+    {"source_lang", 0, CLI_TEXT, A(t.source_lang), "CODE", NULL, 0, 0, NULL,
+     "language of the texts, for M2M-100, NLLB and mBART, such as eng_Latn (default: that of the folder)", "src_lang"},
+    {"target_lang", 0, CLI_TEXT, A(t.target_lang), "CODE", NULL, 0, 0, NULL, "language to translate to", "tgt_lang"},
     {"prefix", 0, CLI_TEXT, A(t.prefix), "TEXT", NULL, 0, 0, NULL, "force translations to begin with TEXT", NULL},
     {"score", 0, CLI_FILE, A(score), "FILE", NULL, 0, 0, NULL,
      "do not translate, but score the translations in FILE, which has one line per text", NULL},
@@ -406,6 +409,7 @@ static const char *const examples[] = {
     "roformer translate -m my-translator \"A dog barks.\"",
     "roformer translate -m my-translator --num_beams 4 --length_penalty 0.6 < test.en > test.de",
     "roformer translate -m my-translator --num_beams 8 --nbest 3 --json \"A dog barks.\"",
+    "roformer translate -m nllb --source_lang eng_Latn --target_lang deu_Latn \"A dog barks.\"",
     "roformer translate -m my-translator --score test.de < test.en",
     "roformer translate -m my-translator --long_source split --max_source_length 128 < book.en > book.de",
     NULL,

@@ -52,8 +52,6 @@ static const struct { const char *name, *advice; } table[] = {
     {"save_interval_updates", "--save_steps N"},
     {"sentencepiece_alphas", "--subword_sampling A"},
     {"share_all_embeddings", "words are one table unless config.json says otherwise; leave the option out"},
-    {"source_lang", "--source FILE... names the texts themselves"},
-    {"target_lang", "--target FILE... names the texts themselves"},
     {"text", "--source FILE... and --target FILE..."},
     {"tied_embeddings_all", "words are one table unless config.json says otherwise; leave the option out"},
     {"train_file", "--source FILE... and --target FILE..., a text on each line"},

@@ -32,6 +32,7 @@ const rf_family rf__family_bart = {
                .position = "bart",
                .one_width = true,
                .pairs = true,
+               .framed = true,
                .forced_end = 1 + 2,
                .act = "activation_function"},
     .head = heads,

@@ -31,6 +31,7 @@ const rf_family rf__family_m2m_100 = {
                .position = "sinusoidal_fairseq",
                .one_width = true,
                .pairs = true,
+               .framed = true,
                .act = "activation_function",
                .usual_act = RF_ACT_RELU},
     .head = heads,

@@ -38,6 +38,7 @@ const rf_family rf__family_mbart = {
                .position = "bart",
                .one_width = true,
                .pairs = true,
+               .framed = true,
                .forced_end = 1 + 2,
                .act = "activation_function"},
     .head = heads,

@@ -41,6 +41,7 @@ const rf_family rf__family_pegasus = {
                .position = "sinusoidal_halves",
                .one_width = true,
                .pairs = true,
+               .framed = true,
                .forced_end = 1 + 1,
                .act = "activation_function"},
     .head = heads,

@@ -5,11 +5,19 @@
  *     vocab.json  {"piece": id}, including </s>, <unk> and <pad>; other pieces are <unk>
  *     >>deu<<     at the beginning of a source: the target language, a separate piece
  *
+ * M2M-100's has one model for both sides, sentencepiece.bpe.model, and tokens of languages, __en__, that follow the
+ * pieces of vocab.json (languages.c).
+ *
  * </s> ends a text, and no token begins one.  Marian has no [CLS] and no [MASK]; </s> and <unk> replace them.  This is
  * transformers' MarianTokenizer.                                                                                     */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "subwords.h"
+#include "text/languages.h"
+
+#define MODEL "sentencepiece.bpe.model"
+enum { LANGUAGE = 16 };                  /* bytes of the name of M2M-100's token */
 
 typedef struct word { const char *text; int32_t id; } word;
 
@@ -32,7 +40,7 @@ typedef struct marian {
     int32_t unk;                        /* the piece of spm for unknown text; -1: none                                */
 } marian;
 
-const rf_tokenizer_row rf__tokenizer_marian;
+const rf_tokenizer_row rf__tokenizer_marian, rf__tokenizer_m2m_100;
 
 static const marian *as_marian(const rf_tokenizer *t) { return (const marian *)(const void *)t; }
 
@@ -113,7 +121,7 @@ static bool put_language(const marian *t, rf_encoding *e, const rf_passage *p, s
 static bool encode(const rf_tokenizer *any, rf_encoding *e, const rf_passage *p, void *scratch)
 {
     const marian *t = as_marian(any);
-    const size_t code = language(p);
+    const size_t code = any->row == &rf__tokenizer_marian ? language(p) : 0;
     if (code && !put_language(t, e, p, code)) return false;
     putting to = {t, e, p->from + code};
     return rf__subwords_cut(t->spm, scratch, p, to.from, append_piece, &to);
@@ -146,7 +154,8 @@ static char *decode(const rf_tokenizer *any, const int32_t id[], size_t n, bool 
         if (i < n && (!special || skip)) continue;                  /* a visible token ends a run of pieces           */
         good = !k || rf__spm_join(t->spm, piece, k, rf__subwords_append, &out);
         k = 0;
-        if (token) good = good && rf__subwords_append(&out, token, strlen(token)) && rf__subwords_append(&out, " ", 1);
+        if (token) good = good && rf__subwords_append(&out, token, strlen(token));
+        if (token && any->row == &rf__tokenizer_marian) good = good && rf__subwords_append(&out, " ", 1);
     }
     rf__free(any->ctx, (void *)piece);
     if (good) out.n = rf__replace_all(out.at, out.n, blanks, RF_COUNT(blanks)), trim(&out);
@@ -178,7 +187,7 @@ static void settings(const rf_tokenizer *t, json_t **config)
     json_object_del(*config, "mask_token");
     json_object_del(*config, "sep_token");
     rf__json_set(config, "eos_token", json_string(t->name[RF_SEP]));
-    rf__json_set(config, "separate_vocabs", json_false());
+    if (t->row == &rf__tokenizer_marian) rf__json_set(config, "separate_vocabs", json_false());
 }
 
 /* ---- a folder ---------------------------------------------------------------------------------------------------- */
@@ -278,9 +287,10 @@ static rf_tokenizer_parts parts_of(const rf_tokenizer_folder *f)
     return parts;
 }
 
-static rf_status begin_side(rf_tokenizer_folder *f, const char *name, vocabulary *words, marian **out)
+static rf_status begin_side(rf_tokenizer_folder *f, const rf_tokenizer_row *row, const char *name, vocabulary *words,
+                            marian **out)
 {
-    marian *t = (marian *)(void *)rf__tokenizer_alloc(f->ctx, &rf__tokenizer_marian, f->why);
+    marian *t = (marian *)(void *)rf__tokenizer_alloc(f->ctx, row, f->why);
     if (!t) return RF_ENOMEM;
     *out = t;
     t->words = words;
@@ -291,22 +301,16 @@ static rf_status begin_side(rf_tokenizer_folder *f, const char *name, vocabulary
     return status ? status : rf__tokenizer_follow(&t->base, words->n, parts.name, f->why);
 }
 
-static rf_status open_folder(rf_tokenizer_folder *f, rf_tokenizer **out)
+static rf_status open_sides(rf_tokenizer_folder *f, const rf_tokenizer_row *row, const char *from, const char *to,
+                            rf_tokenizer **out)
 {
-    int apart = 0;
     marian *source = NULL, *target = NULL;
-    rf_status status = rf__folder_flag(f, f->config_path, f->config, "separate_vocabs", 0, &apart);
-    if (!status && apart)
-        status = rf_fail(f->why, RF_EUNSUPPORTED,
-                         "%s: separate_vocabs: expected false, got true; separate vocabularies are not supported",
-                         f->config_path);
-    if (status) return status;
     vocabulary *words = rf__calloc(f->ctx, 1, sizeof *words);
     if (!words) return no_memory(f->path, f->why);
-    status = read_vocabulary(f, words);
-    if (!status) status = begin_side(f, RF_FILE_SOURCE_SUBWORDS, words, &source);
-    if (!status) status = begin_side(f, RF_FILE_TARGET_SUBWORDS, words, &target);
-    if (!source && !(source = (marian *)(void *)rf__tokenizer_alloc(f->ctx, &rf__tokenizer_marian, NULL))) {
+    rf_status status = read_vocabulary(f, words);
+    if (!status) status = begin_side(f, row, from, words, &source);
+    if (!status && to) status = begin_side(f, row, to, words, &target);
+    if (!source && !(source = (marian *)(void *)rf__tokenizer_alloc(f->ctx, row, NULL))) {
         marian gone = {.base.ctx = f->ctx, .words = words, .owns = true};       /* only clear frees it              */
         clear(&gone.base);
         return status;
@@ -316,6 +320,48 @@ static rf_status open_folder(rf_tokenizer_folder *f, rf_tokenizer **out)
     source->base.target = target ? &target->base : NULL;
     if (status) rf_tokenizer_free(&source->base);
     else *out = &source->base;
+    return status;
+}
+
+static rf_status open_folder(rf_tokenizer_folder *f, rf_tokenizer **out)
+{
+    int apart = 0;
+    rf_status status = rf__folder_flag(f, f->config_path, f->config, "separate_vocabs", 0, &apart);
+    if (!status && apart)
+        status = rf_fail(f->why, RF_EUNSUPPORTED,
+                         "%s: separate_vocabs: expected false, got true; separate vocabularies are not supported",
+                         f->config_path);
+    if (status) return status;
+    return open_sides(f, &rf__tokenizer_marian, RF_FILE_SOURCE_SUBWORDS, RF_FILE_TARGET_SUBWORDS, out);
+}
+
+/* M2M-100's class has a token that begins texts, which no text has. */
+static rf_status add_beginning(rf_tokenizer_folder *f)
+{
+    const char *bos = rf__folder_name(f, "bos_token");
+    if (!bos) bos = "<s>";
+    return rf__folder_add_new(f, f->config_path, (rf_added){.text = bos, .size = strlen(bos), .id = RF_ADDED_OPEN,
+                                                            .special = true});
+}
+
+/* The languages that the settings do not list have the ids after those of vocab.json. */
+static rf_status open_m2m_100(rf_tokenizer_folder *f, rf_tokenizer **out)
+{
+    size_t n;
+    const char *const *code = rf__languages_listed(f, &n);
+    rf_status status = RF_OK;
+    char *text = rf__calloc(f->ctx, n, LANGUAGE);
+    if (n && !text) return no_memory(f->path, f->why);
+    for (size_t i = 0; i < n && !status; i++) {
+        char *name = text + i * LANGUAGE;
+        snprintf(name, LANGUAGE, "__%s__", code[i]);
+        status = rf__folder_add_new(f, f->config_path, (rf_added){.text = name, .size = strlen(name),
+                                                                  .id = RF_ADDED_OPEN, .special = true});
+    }
+    if (!status) status = add_beginning(f);
+    if (!status) status = open_sides(f, &rf__tokenizer_m2m_100, MODEL, NULL, out);
+    f->parts.added_n = 0;                                  /* their names are gone                                    */
+    rf__free(f->ctx, text);
     return status;
 }
 
@@ -331,39 +377,33 @@ static rf_status save(const rf_tokenizer *t, rf_ready_files *to, rf_error *why)
     const vocabulary *v = as_marian(t)->words;
     json_t *map = json_object();
     for (int32_t id = 0; id < v->n; id++) rf__json_set(&map, v->token[id], json_integer(id));
-    if (rf__ready_json(t, to, RF_FILE_VOCAB_JSON, map) && put_model(as_marian(t), to, RF_FILE_SOURCE_SUBWORDS) &&
-        put_model(other_side(t), to, RF_FILE_TARGET_SUBWORDS))
+    const bool one = t->row == &rf__tokenizer_m2m_100;
+    if (rf__ready_json(t, to, RF_FILE_VOCAB_JSON, map) &&
+        put_model(as_marian(t), to, one ? MODEL : RF_FILE_SOURCE_SUBWORDS) &&
+        (one || put_model(other_side(t), to, RF_FILE_TARGET_SUBWORDS)))
         return RF_OK;
     return rf_fail(why, RF_ENOMEM, "%s: out of memory for its pieces", to->folder);
 }
 
-/* ---- the row ----------------------------------------------------------------------------------------------------- */
+/* ---- the rows ---------------------------------------------------------------------------------------------------- */
 
 static const char *const classes[] = {"MarianTokenizer", NULL};
 static const char *const holds[] = {RF_FILE_SOURCE_SUBWORDS, NULL};
 static const char *const files[] = {RF_FILE_SOURCE_SUBWORDS,  RF_FILE_SPECIAL_TOKENS, RF_FILE_TARGET_SUBWORDS,
                                     RF_FILE_TOKENIZER_CONFIG, RF_FILE_VOCAB_JSON,     NULL};
 
+static const char *const m2m_100_classes[] = {"M2M100Tokenizer", NULL};
+static const char *const m2m_100_files[] = {MODEL, RF_FILE_SPECIAL_TOKENS, RF_FILE_TOKENIZER_CONFIG,
+                                            RF_FILE_VOCAB_JSON, NULL};
+
+#define SHARED                                                                                                         \
+    .size = sizeof(marian), .save = save, .settings = settings, .describe = describe, .fingerprint = fingerprint,      \
+    .clear = clear, .encode = encode, .scratch = rf__subwords_scratch, .scratch_free = rf__subwords_scratch_free,      \
+    .samples = true, .decode = decode, .token = token_of, .id = id_of, .continues = continues
+
 const rf_tokenizer_row rf__tokenizer_marian = {
-    .name = "marian",
-    .title = "sub-words of two sides (Marian)",
-    .classes = classes,
-    .files = files,
-    .holds = holds,
-    .transformers = "MarianTokenizer",
-    .size = sizeof(marian),
-    .open = open_folder,
-    .save = save,
-    .settings = settings,
-    .describe = describe,
-    .fingerprint = fingerprint,
-    .clear = clear,
-    .encode = encode,
-    .scratch = rf__subwords_scratch,
-    .scratch_free = rf__subwords_scratch_free,
-    .samples = true,
-    .decode = decode,
-    .token = token_of,
-    .id = id_of,
-    .continues = continues,
-};
+    .name = "marian", .title = "sub-words of two sides (Marian)", .classes = classes, .files = files, .holds = holds,
+    .transformers = "MarianTokenizer", .open = open_folder, SHARED};
+const rf_tokenizer_row rf__tokenizer_m2m_100 = {
+    .name = "m2m_100", .title = "sub-words and languages (M2M-100)", .classes = m2m_100_classes,
+    .files = m2m_100_files, .transformers = "M2M100Tokenizer", .open = open_m2m_100, SHARED};

@@ -51,6 +51,7 @@ static json_t *words_of_qwen2(int prefix)
 static const form forms[] = {
     {"RobertaTokenizer", "roberta", {"<s>", "</s>", "<unk>", "</s>", "<pad>", "<s>", "<mask>"}, words_of_gpt2, NULL,
      true},
+    {"BartTokenizer", "bart", {"<s>", "</s>", "<unk>", "</s>", "<pad>", "<s>", "<mask>"}, words_of_gpt2, NULL, true},
     {"GPT2Tokenizer", "gpt2", {END, END, END, NULL, NULL, NULL, NULL}, words_of_gpt2, NULL, false},
     {"Qwen2Tokenizer", "qwen2", {NULL, END, END, NULL, END, NULL, NULL}, words_of_qwen2, "NFC", false},
     {"Qwen2Tokenizer", "qwen3", {NULL, END, END, NULL, END, NULL, NULL}, words_of_qwen2, "NFC", false},

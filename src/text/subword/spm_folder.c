@@ -1,9 +1,9 @@
 /* spm_folder.c — tokenizers from a SentencePiece model alone: makes the tokenizer.json that the class of transformers
- * 5 would write, which tokenizer_json.c reads.
+ * 5 would write, or MBart50Tokenizer of version 4, which tokenizer_json.c reads.
  *
- *     XLMRobertaTokenizer, sentencepiece.bpe.model; the ids are those of fairseq, one above SentencePiece's
- *         0 <s>   1 <pad>   2 </s>   3 <unk>   4 ... the model's pieces from its third on   n <mask>
- *         <s> A </s>, or <s> A </s></s> B </s>
+ *     XLMRobertaTokenizer and mBART's, sentencepiece.bpe.model; the ids are those of fairseq, one above SentencePiece's
+ *         0 <s>   1 <pad>   2 </s>   3 <unk>   4 ... the model's pieces from its third on   [languages]   n <mask>
+ *         <s> A </s>, or <s> A </s></s> B </s>; with languages, see languages.c
  *     CamembertTokenizer, sentencepiece.bpe.model
  *         0 <s>NOTUSED   1 <pad>   2 </s>NOTUSED   3 <unk>   4 <unk>NOTUSED   5 ... the pieces from the second on
  *         n <mask>;   <s> A </s>, or <s> A </s></s> B </s>
@@ -12,6 +12,7 @@
 #include "base/base64.h"
 #include "merges.h"
 #include "spm_model.h"
+#include "text/languages.h"
 #include "text/tokenizer.h"
 
 enum { BOS, PAD, END, UNKNOWN, FIRST, OWN = 3 };          /* OWN: pieces of the model that these replace              */
@@ -71,7 +72,7 @@ static void add_token(json_t **list, int64_t id, const char *name, bool special)
     add_stripping(list, id, name, special, false);
 }
 
-/* ---- XLM-RoBERTa ------------------------------------------------------------------------------------------------- */
+/* ---- XLM-RoBERTa and mBART --------------------------------------------------------------------------------------- */
 
 static json_t *xlm_roberta_frame(const rf_tokenizer_folder *f)
 {
@@ -84,11 +85,17 @@ static rf_status make_xlm_roberta(rf_tokenizer_folder *f, const rf__spm *m, json
     int prefix = 1;
     const rf_status status = rf__folder_flag(f, f->config_path, f->config, "add_prefix_space", 1, &prefix);
     if (status) return status;
+    size_t n;
+    int64_t next = FIRST + m->n - OWN;
+    const char *const *code = rf__languages_listed(f, &n);
     json_t *pieces = json_array(), *added = json_array();
     for (int i = 0; i < FIRST; i++) add_piece(&pieces, name_of(f, i), 0);
     for (int32_t id = OWN; id < m->n; id++) add_piece(&pieces, m->piece[id].name, (double)m->piece[id].score);
+    for (size_t i = 0; i < n; i++) add_piece(&pieces, code[i], 0);
     add_piece(&pieces, name_of(f, FIRST), 0);
-    for (int i = 0; i <= FIRST; i++) add_token(&added, i < FIRST ? i : FIRST + m->n - OWN, name_of(f, i), true);
+    for (int i = 0; i < FIRST; i++) add_token(&added, i, name_of(f, i), true);
+    for (size_t i = 0; i < n; i++) add_token(&added, next++, code[i], true);
+    add_stripping(&added, next, name_of(f, FIRST), true, code != NULL);
     *out = as_tokenizer(f, m, prefix, UNKNOWN, pieces, added, xlm_roberta_frame(f));
     return RF_OK;
 }
@@ -216,6 +223,8 @@ typedef struct kind {
 } kind;
 static const kind kinds[] = {
     {"XLMRobertaTokenizer", "xlm-roberta", "sentencepiece.bpe.model", make_xlm_roberta},
+    {"MBartTokenizer", "mbart", "sentencepiece.bpe.model", make_xlm_roberta},
+    {"MBart50Tokenizer", NULL, "sentencepiece.bpe.model", make_xlm_roberta},
     {"CamembertTokenizer", "camembert", "sentencepiece.bpe.model", make_camembert},
     {"AlbertTokenizer", "albert", RF_FILE_SUBWORDS, make_albert},
 };

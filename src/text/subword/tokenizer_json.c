@@ -295,7 +295,8 @@ static rf_status save(const rf_tokenizer *t, rf_ready_files *to, rf_error *why)
 static const char *const files[] = {RF_FILE_SPECIAL_TOKENS, RF_FILE_TOKENIZER, RF_FILE_TOKENIZER_CONFIG, NULL};
 static const char *const classes[] = {"PreTrainedTokenizerFast", NULL};
 static const char *const roberta_classes[] = {"RobertaTokenizer", "RobertaTokenizerFast", "GPT2Tokenizer",
-                                              "GPT2TokenizerFast", "Qwen2Tokenizer", "Qwen2TokenizerFast", NULL};
+                                              "GPT2TokenizerFast", "Qwen2Tokenizer", "Qwen2TokenizerFast",
+                                              "BartTokenizer", "BartTokenizerFast", NULL};
 static const char *const roberta_holds[] = {RF_FILE_MERGES, NULL};
 
 #define SHARED                                                                                                        \

@@ -22,7 +22,7 @@ typedef struct scoring {
     rf_generate_options o;
     int64_t first, ranks, n;            /* this rank's pairs: first, first + ranks, ...: n                            */
     int64_t done;                       /* of these, done in earlier chunks                                           */
-    int32_t end;
+    const rf_translation_frame *frame;
     char **text;                        /* [n] translations, by rf_decode                                             */
     const char **line;                  /* [n] of the file                                                            */
     rf_error why;
@@ -43,17 +43,20 @@ static int take(void *user, int64_t source, const rf_translation *t, const rf_er
 static rf_status translate(scoring *x, int64_t n, rf_error *why)
 {
     const rf__pairs *p = x->held;
+    const rf_around *a = &x->frame->source;
+    const size_t around = rf__around_size(a);
     size_t tokens = 0;
-    for (int64_t i = 0; i < n; i++) tokens += rf__pair_length(p, RF__SOURCE_SIDE, pair_of(x, x->done + i)) + 1;
+    for (int64_t i = 0; i < n; i++) tokens += rf__pair_length(p, RF__SOURCE_SIDE, pair_of(x, x->done + i)) + around;
     rf_translate_source *source = rf__calloc(x->ctx, (size_t)n, sizeof *source);
     int32_t *id = rf__calloc(x->ctx, tokens, sizeof *id), *to = id;
     rf_status status = source && id ? RF_OK : rf_fail(why, RF_ENOMEM, "out of memory: %zu tokens", tokens);
     for (int64_t i = 0; i < n && !status; i++) {
         const size_t at = pair_of(x, x->done + i), m = rf__pair_length(p, RF__SOURCE_SIDE, at);
-        memcpy(to, p->id[RF__SOURCE_SIDE] + p->start[RF__SOURCE_SIDE][at], m * sizeof *to);
-        to[m] = x->end;
-        source[i] = (rf_translate_source){.id = to, .n = (int64_t)m + 1};
-        to += m + 1;
+        memcpy(to, a->id[0], a->n[0] * sizeof *to);
+        memcpy(to + a->n[0], p->id[RF__SOURCE_SIDE] + p->start[RF__SOURCE_SIDE][at], m * sizeof *to);
+        memcpy(to + a->n[0] + m, a->id[1], a->n[1] * sizeof *to);
+        source[i] = (rf_translate_source){.id = to, .n = (int64_t)(m + around)};
+        to += m + around;
     }
     if (!status) status = rf_session_translate(x->session, source, n, &x->o, take, x, why);
     if (!status && x->why.code) status = rf_fail(why, x->why.code, "%s", x->why.text);
@@ -86,7 +89,8 @@ static rf_status begin(rf__run *r, scoring *x, rf_model **m, rf_error *why)
     rf_translate_defaults(*m, &x->o);
     x->o.num_beams = r->o.eval_num_beams;
     x->o.max_new_tokens = r->o.max_length;
-    x->end = (int32_t)r->params.config.eos_token_id;
+    x->o.decoder_start = x->frame->start;
+    if (x->frame->forced >= 0) x->o.forced_bos = x->frame->forced;
     x->text = rf__calloc(x->ctx, (size_t)x->n + 1, sizeof *x->text);
     x->line = rf__calloc(x->ctx, (size_t)x->n + 1, sizeof *x->line);
     if (!x->text || !x->line) return rf_fail(why, RF_ENOMEM, "out of memory: %lld translations", (long long)x->n);
@@ -132,7 +136,7 @@ rf_status rf__translation_bleu(rf__run *r, bool alone, double *bleu, rf_error *w
     const rf__pair_training *t = r->task;
     rf_comm *comm = alone ? NULL : r->o.comm;
     const int64_t ranks = rf__ranks(comm), rank = rf__rank(comm), all = (int64_t)t->held.n;
-    scoring x = {.ctx = r->ctx, .held = &t->held, .first = rank, .ranks = ranks,
+    scoring x = {.ctx = r->ctx, .frame = &t->frame, .held = &t->held, .first = rank, .ranks = ranks,
                  .n = rank < all ? (all - rank + ranks - 1) / ranks : 0,
                  .target = rf__tokenizer_target(r->tokenizer)};
     rf_model *m = NULL;

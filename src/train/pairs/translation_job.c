@@ -11,6 +11,8 @@
 #include "text/tokenizer.h"
 #include "train/checkpoint/checksums.h"
 #include "train/checkpoint/folder.h"
+#include "model/translation_frame.h"
+#include "store/family.h"
 #include "train/pairs/translation_job.h"
 #include "train/save.h"
 #include "score/sums.h"
@@ -94,12 +96,13 @@ static rf_status learn(rf__run *r, rf_error *why)
 
 /* ---- the pairs ---- */
 
-/* Tokens of all pairs, including end tokens; *source: those of the sources. */
-static int64_t count_pair_tokens(const rf__pairs *p, int64_t *source)
+/* Tokens of all pairs, including those around them; *source: those of the sources. */
+static int64_t count_pair_tokens(const rf__pair_training *t, int64_t *source)
 {
+    const rf__pairs *p = &t->train;
     const size_t n = p->n;
-    *source = n ? (int64_t)(p->start[RF__SOURCE_SIDE][n] + n) : 0;
-    return n ? *source + (int64_t)(p->start[RF__TARGET_SIDE][n] + n) : 0;
+    *source = n ? (int64_t)(p->start[RF__SOURCE_SIDE][n] + n * rf__around_size(&t->frame.source)) : 0;
+    return n ? *source + (int64_t)(p->start[RF__TARGET_SIDE][n] + n * rf__around_size(&t->frame.target)) : 0;
 }
 
 static int count_pairs(void *user, size_t pairs)
@@ -117,6 +120,35 @@ static void report_dropped(rf__run *r, const rf__pairs *p, const rf__pair_files 
                    p->n + p->drops, what, dropped);
 }
 
+/* The larger number of tokens around a side. */
+static int64_t around_most(const rf__pair_training *t)
+{
+    return rf__max64((int64_t)rf__around_size(&t->frame.source), (int64_t)rf__around_size(&t->frame.target));
+}
+
+/* A target without its language would not tell the model what to translate to. */
+static rf_status read_frame(const rf__run *r, const rf_config *c, rf__pair_training *t, rf_error *why)
+{
+    const rf_train_options *o = &r->o;
+    const rf_status status = rf__frame_translation(c, r->tokenizer, o->source_lang, o->target_lang, &t->frame, why);
+    char one[RF_LANGUAGE_CODE] = "";
+    t->marks = rf__pair_marks_of(&t->frame);
+    if (status || o->target_lang || r->tokenizer->target_language >= 0 || !rf__config_family(c)->framed ||
+        !rf__language_at(r->tokenizer, 0, one))
+        return status;
+    return rf_fail(why, RF_EARG, "target_lang: expected the language of the targets, such as %s, got none", one);
+}
+
+/* Of the config that the run will have, before it is made: its limits are those of the pairs. */
+static rf_status expect_frame(const rf__run *r, rf__pair_training *t, rf_error *why)
+{
+    const char *from = *r->from ? r->from : r->o.config ? r->o.config : r->o.model;
+    rf_config c;
+    const bool there = from && !rf_config_read(r->ctx, from, &c, NULL) && c.is_encoder_decoder;
+    if (there || !rf__recipe_config(r->ctx, RF_RECIPE_NONE, &c, NULL)) return read_frame(r, &c, t, why);
+    return RF_OK;
+}
+
 /* Only a tokenizer with several segmentations of a text can sample them. */
 static rf_status begin_sampling(const rf__run *r, rf__pair_training *t, rf_error *why)
 {
@@ -125,7 +157,7 @@ static rf_status begin_sampling(const rf__run *r, rf__pair_training *t, rf_error
     x->tokenizer = r->tokenizer;
     x->alpha = r->o.subword_sampling;
     x->seed = rf__hash64(&r->o.seed, sizeof r->o.seed, 0x64726177);
-    x->most = r->o.max_length - 1;
+    x->most = r->o.max_length - around_most(t);
     const rf_status status = rf__encode_sample(r->tokenizer, "a", 1, NULL, RF_ENCODE_PLAIN, &x->e[0], &own);
     return status ? rf_fail(why, status, "subword_sampling: %s", own.text) : RF_OK;
 }
@@ -133,7 +165,7 @@ static rf_status begin_sampling(const rf__run *r, rf__pair_training *t, rf_error
 static rf_status read_pairs(rf__run *r, rf__pair_training *t, rf_error *why)
 {
     const rf_train_options *o = &r->o;
-    const int64_t most = o->max_length - 1;                          /* and the token that marks its end */
+    const int64_t most = o->max_length - around_most(t);             /* and the tokens around it */
     const bool drawn = o->subword_sampling > 0;
     const rf__pair_limits limits = {{most, most}, o->max_length_ratio, {drawn, drawn}},
                           any = {{most, most}, 0, {[RF__TARGET_SIDE] = rf__translation_has_bleu(o)}};
@@ -148,7 +180,7 @@ static void report_pairs(rf__run *r, const rf__pair_training *t)
 {
     int64_t source;
     const rf__pair_files files = training_files(&r->o), held = held_files(&r->o);
-    const int64_t tokens = count_pair_tokens(&t->train, &source);
+    const int64_t tokens = count_pair_tokens(t, &source);
     const double n = (double)t->train.n;
     rf__run_notify(r, "note", "%zu pairs of %.1f + %.1f tokens to train on, %zu held out", t->train.n,
                    (double)source / n, (double)(tokens - source) / n, t->held.n);
@@ -175,6 +207,7 @@ static rf_status prepare(rf__run *r, rf_error *why)
 {
     rf__pair_training *t = r->task;
     rf_status status = check_options(&r->o, why);
+    if (!status) status = expect_frame(r, t, why);
     if (!status) status = read_pairs(r, t, why);
     if (status) return status;
     if (*r->from && !same_pairs(r, t) && !r->o.allow_data_change)
@@ -205,7 +238,7 @@ static rf_status configure(rf__run *r, rf_config *c, rf_head *head, rf_error *wh
     const int32_t size = rf_tokenizer_size(r->tokenizer);
     if (!c->is_encoder_decoder)
         return rf_fail(why, RF_EUNSUPPORTED,
-                       "config.json: model_type: expected \"transformer\" or \"marian\" for translation, got %s",
+                       "config.json: model_type: expected that of an encoder-decoder model for translation, got %s",
                        c->family);
     if (c->decoder_start_token_id >= size || c->eos_token_id >= size)
         return rf_fail(why, RF_EDATA,
@@ -214,15 +247,14 @@ static rf_status configure(rf__run *r, rf_config *c, rf_head *head, rf_error *wh
                        (long long)c->eos_token_id, size);
     *head = RF_HEAD_SEQ2SEQ;
     rf_config_set_head(c, RF_HEAD_SEQ2SEQ);
-    t->marks = rf__pair_marks_of(c);
-    return RF_OK;
+    return read_frame(r, c, t, why);
 }
 
 static void memory(const rf__run *r, rf__memory_job *own)
 {
     const rf__pair_training *t = r->task;
     int64_t source;
-    const int64_t tokens = count_pair_tokens(&t->train, &source);
+    const int64_t tokens = count_pair_tokens(t, &source);
     *own = (rf__memory_job){.source = tokens ? (double)source / (double)tokens : 0.5,
                             .copies = rf__translation_has_bleu(&r->o) ? (double)r->params.total * sizeof(float) : 0};
 }
@@ -260,7 +292,7 @@ static void count_steps(rf__run *r, rf__pair_training *t)
     int64_t source;
     const double ratio = o->subword_sampling > 0 ? rf__pairs_drawn(&t->train, &t->sampling) : 1;
     const double each = (double)o->tokens_per_batch * (double)r->state.micro_batches,
-                 tokens = ratio * (double)count_pair_tokens(&t->train, &source);
+                 tokens = ratio * (double)count_pair_tokens(t, &source);
     if (o->subword_sampling > 0)
         rf__run_notify(r, "note", "subwords are sampled again in each epoch: %.2f times as many tokens", ratio);
     const bool more = o->given && (o->given(o->given_user, "max_steps") || o->given(o->given_user, "num_train_epochs"));

@@ -14,6 +14,7 @@
 typedef struct rf__pair_training {
     const rf_ctx *ctx;
     rf__pairs train, held;
+    rf_translation_frame frame;         /* tokens around the sides                                                    */
     rf__pair_marks marks;
     rf__pair_sampling sampling;         /* with subword_sampling                                                      */
     rf__pair_batch *batch;              /* [batches], of this rank's micro-batches                                    */

@@ -1,0 +1,152 @@
+#!/usr/bin/env python3
+"""Makes tests/golden/languages: tiny models whose tokenizers have tokens for languages, the ids of texts, and what transformers translates.
+
+    pip install torch==2.15.0 transformers==5.24.0 safetensors sentencepiece
+    python tools/golden/golden_languages.py
+
+Each folder has texts.jsonl: {"source_lang", "target_lang", "beams", "text", "source": ids, "target": ids of the text as a target, "ids":
+those of generate}; loss.json the loss of pairs by the class's labels.  nllb has tokenizer.json, m2m_100 vocab.json with sentencepiece.bpe.model, mbart50 and mbart that model alone.
+"""
+import io
+import json
+import random
+
+import sentencepiece
+import torch
+import transformers
+from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, trainers
+
+import golden
+
+ROOT = golden.GOLDEN / "languages"
+WORDS = "the quick brown fox jumps over lazy dog people said word house water language model new world hello green tree".split()
+TEXTS = ["the lazy dog", "hello world people.", "a <mask> new house", "water  tree", "unseen: Ω ñ"]
+PLAIN = [t for t in TEXTS if "<" not in t]                  # texts of training have no special tokens
+NLLB = ["ace_Arab", "eng_Latn", "fra_Latn", "deu_Latn", "zho_Hans"]
+
+
+def lines():
+    r = random.Random(1)
+    return [" ".join(r.choice(WORDS) for _ in range(8)) + "." for _ in range(400)]
+
+
+def pieces(vocabulary=50):
+    model = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(sentence_iterator=iter(lines()), model_writer=model, vocab_size=vocabulary, model_type="unigram",
+                                             minloglevel=2, num_threads=1, normalization_rule_name="identity")
+    return model.getvalue()
+
+
+def write_nllb(folder):
+    t = Tokenizer(models.BPE(unk_token="<unk>", fuse_unk=True))
+    t.pre_tokenizer, t.decoder = pre_tokenizers.Metaspace(), decoders.Metaspace()
+    t.train_from_iterator(lines(), trainers.BpeTrainer(vocab_size=90, special_tokens=["<s>", "<pad>", "</s>", "<unk>"], show_progress=False))
+    t.add_special_tokens([AddedToken(c, special=True, normalized=False) for c in NLLB])
+    t.add_special_tokens([AddedToken("<mask>", lstrip=True, special=True, normalized=False)])
+    t.save(str(folder / "tokenizer.json"))
+    golden.write_json(folder / "tokenizer_config.json", {"tokenizer_class": "NllbTokenizer", "src_lang": "fra_Latn", "additional_special_tokens": NLLB})
+
+
+def write_m2m(folder):
+    model = pieces()
+    (folder / "sentencepiece.bpe.model").write_bytes(model)
+    p = sentencepiece.SentencePieceProcessor(model_proto=model)
+    names = ["<s>", "<pad>", "</s>", "<unk>"] + [p.id_to_piece(i) for i in range(3, p.get_piece_size())]
+    golden.write_json(folder / "vocab.json", {name: i for i, name in enumerate(names)})
+    golden.write_json(folder / "tokenizer_config.json", {"tokenizer_class": "M2M100Tokenizer"})
+
+
+def write_mbart(name):
+    def write(folder):
+        (folder / "sentencepiece.bpe.model").write_bytes(pieces())
+        golden.write_json(folder / "tokenizer_config.json", {"tokenizer_class": name})
+    return write
+
+
+def write_bart(folder):
+    """RoBERTa's tokenizer, without languages."""
+    t = Tokenizer(models.BPE())
+    t.pre_tokenizer, t.decoder = pre_tokenizers.ByteLevel(add_prefix_space=False), decoders.ByteLevel()
+    t.train_from_iterator(lines(), trainers.BpeTrainer(vocab_size=320, special_tokens=["<s>", "<pad>", "</s>", "<unk>", "<mask>"],
+                                                       initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False))
+    state = json.loads(t.to_str())["model"]
+    golden.write_json(folder / "vocab.json", state["vocab"])
+    merges = [m if isinstance(m, str) else " ".join(m) for m in state["merges"]]
+    golden.write_lines(folder / "merges.txt", ["#version: 0.2", *merges])
+    golden.write_json(folder / "tokenizer_config.json", {"tokenizer_class": "BartTokenizer"})
+
+
+KINDS = {                                                   # class of the model, tokenizer, the languages of its translations
+    "nllb": ("M2M100", write_nllb, [(None, "deu_Latn"), ("eng_Latn", "zho_Hans")]),
+    "m2m_100": ("M2M100", write_m2m, [(None, "de"), ("zh", "en")]),
+    "mbart50": ("MBart", write_mbart("MBart50Tokenizer"), [(None, "de_DE"), ("gl_ES", "fr_XX")]),
+    "mbart": ("MBart", write_mbart("MBartTokenizer"), [(None, "ro_RO"), ("de_DE", "en_XX")]),
+    "bart": ("Bart", write_bart, [(None, None)]),
+}
+
+
+def make(folder, kind, size):
+    settings = dict(vocab_size=size, d_model=16, encoder_layers=1, decoder_layers=1, encoder_attention_heads=2, decoder_attention_heads=2,
+                    encoder_ffn_dim=24, decoder_ffn_dim=24, max_position_embeddings=48, init_std=0.4, decoder_start_token_id=2)
+    model = getattr(transformers, kind + "ForConditionalGeneration")(getattr(transformers, kind + "Config")(**settings)).eval()
+    model.save_pretrained(folder)
+    (folder / "generation_config.json").unlink(missing_ok=True)
+    return model
+
+
+def rows(folder, model, languages):
+    t = transformers.AutoTokenizer.from_pretrained(folder)
+    start = type(t).__name__ == "MBartTokenizer"
+    for source, target in languages:
+        if source:
+            t.src_lang = source
+        if target:
+            t.tgt_lang = target
+        code = t.convert_tokens_to_ids("__%s__" % target if "M2M" in type(t).__name__ else target) if target else None
+        how = {} if code is None else {"decoder_start_token_id": code} if start else {"forced_bos_token_id": code}
+        for beams in (1, 4):
+            for text in TEXTS:
+                x = t(text, return_tensors="pt")
+                with torch.no_grad():
+                    out = model.generate(input_ids=x["input_ids"], attention_mask=x["attention_mask"], num_beams=beams, max_new_tokens=8, **how)[0].tolist()
+                ids = out[1:]
+                yield {"source_lang": source, "target_lang": target, "beams": beams, "text": text, "source": x["input_ids"][0].tolist(),
+                       "target": t(text_target=text)["input_ids"], "ids": ids[:ids.index(2)] if 2 in ids else ids}
+
+
+def loss(folder, model, languages):
+    """The mean loss of the labels of pairs, each text with the one before it as its source."""
+    t = transformers.AutoTokenizer.from_pretrained(folder)
+    source, target = languages[-1]
+    if source:
+        t.src_lang, t.tgt_lang = source, target
+    total, n = 0.0, 0
+    for a, b in zip(PLAIN, PLAIN[1:]):
+        x, label = t(a, return_tensors="pt"), t(text_target=b, return_tensors="pt")["input_ids"]
+        with torch.no_grad():
+            total += float(model.double()(input_ids=x["input_ids"], labels=label).loss) * label.numel()
+        n += label.numel()
+    return {"source_lang": source, "target_lang": target, "labels": n, "loss": round(total / n, 6)}
+
+
+def main():
+    golden.quiet()
+    golden.fresh(ROOT)
+    for seed, (name, (kind, write, languages)) in enumerate(KINDS.items(), 1):
+        folder = ROOT / name
+        folder.mkdir()
+        golden.seeded(seed)
+        write(folder)
+        golden.write_config(folder / "config.json", {"model_type": {"M2M100": "m2m_100"}.get(kind, kind.lower())})
+        t = transformers.AutoTokenizer.from_pretrained(folder)
+        size = t.encoder_size + 108 if name == "m2m_100" else len(t)
+        model = make(folder, kind, size)
+        golden.write_lines(folder / "texts.jsonl", [json.dumps(r, ensure_ascii=False) for r in rows(folder, model, languages)])
+        golden.write_json(folder / "loss.json", loss(folder, model, languages))
+        golden.write_lines(folder / "sources.txt", PLAIN[:-1])
+        golden.write_lines(folder / "targets.txt", PLAIN[1:])
+        golden.finish(folder, 0)
+
+
+if __name__ == "__main__":
+    main()
