@@ -1,5 +1,6 @@
 """Pipelines: the shapes of their results, and numbers computed from the model's outputs in other ways."""
 import json
+import os
 import pickle
 import shutil
 import unittest
@@ -370,7 +371,6 @@ class Generation(unittest.TestCase):
 class Translation(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        import os
         folder = support.folder("marian/trained")
         words = ["</s>"] + ["w%d" % i for i in range(1, 35)] + ["[UNK]", "[CLS]", "[SEP]", "[MASK]", "[PAD]", "<pad>"]
         with open(os.path.join(folder, "vocab.txt"), "w") as f:
@@ -389,6 +389,22 @@ class Translation(unittest.TestCase):
         self.assertTrue(prefixed[0]["translation_text"].startswith("w4"))
         with self.assertRaisesRegex(ArgumentError, "prefix"):
             self.translate("w3 w5 w7", prefix="w4\0")
+
+    def test_languages(self):
+        folder = support.folder("languages/nllb")
+        nllb = pipeline("translation", folder, src_lang="eng_Latn", tgt_lang="zho_Hans")
+        with open(os.path.join(folder, "texts.jsonl"), encoding="utf-8") as f:
+            rows = [json.loads(line) for line in f]
+        ids = {(r["source_lang"], r["beams"], r["text"]): r["ids"] for r in rows}
+        tokenizer = nllb.model.tokenizer
+        for beams in (1, 4):
+            text = rows[0]["text"]
+            found = nllb(text, num_beams=beams, max_new_tokens=8)[0]["translation_text"]
+            self.assertEqual(found, tokenizer.decode(ids["eng_Latn", beams, text], skip_special_tokens=True))
+        with self.assertRaisesRegex(ArgumentError, "target_lang: expected a language of the tokenizer, such as eng_Latn"):
+            nllb("the lazy dog", tgt_lang="en")
+        with self.assertRaisesRegex(ArgumentError, "source_lang"):
+            self.translate("w3", src_lang="en")
 
     def test_bad_input(self):
         long = " ".join(["w3"] * 100)

@@ -59,15 +59,13 @@ static rf_status check_prompt(const rf__writer *w, int64_t number, rf_error *why
     return status ? status : check_ids(w, s ? "prefix" : "prompt", p.id, p.n, s ? 0 : 1, why);
 }
 
-/* Maximum number of new tokens of a text; no more than a decoder has learned positions for. */
+/* Maximum number of new tokens of a text. */
 static int64_t most_of(const rf__writer *w, const rf_translate_source *s, int64_t prompt)
 {
     const int64_t whole = w->o->max_length;
     const double most = s ? ceil(w->o->max_length_factor * (double)s->n) : 0;
     if (!s && whole) return rf__min64(w->o->max_new_tokens, whole - prompt);
-    const int64_t asked = most > 0 && most < (double)w->o->max_new_tokens ? (int64_t)most : w->o->max_new_tokens;
-    const rf_config *decoder = &w->model->params.stack[w->model->params.stacks - 1].config;
-    return s ? rf__max64(rf__position_limit(decoder, asked + prompt) - prompt, 1) : asked;
+    return most > 0 && most < (double)w->o->max_new_tokens ? (int64_t)most : w->o->max_new_tokens;
 }
 
 static rf__writing *make(rf__writer *w, int64_t number)

@@ -1,6 +1,7 @@
 /* generation.c — the settings of generation that an open model has: the program's defaults, and those of its
  * generation_config.json over them. */
 #include "model/model.h"
+#include "model/positions.h"
 #include "store/family.h"
 
 rf__generation_config rf__generation_usual(bool translates)
@@ -38,6 +39,9 @@ rf_status rf__generation_open(rf_model *m, const char *folder, rf_error *why)
     rf_error bad = {0};
     *x = rf__generation_usual(c->is_encoder_decoder);
     if (!c->is_encoder_decoder && !c->is_decoder) return RF_OK;
+    rf_config decoder;
+    rf__config_stack(c, c->is_encoder_decoder, &decoder);
+    if (c->is_encoder_decoder) x->max_new_tokens = rf__position_limit(&decoder, x->max_new_tokens);
     const int64_t start = c->is_encoder_decoder ? c->decoder_start_token_id : -1;
     rf_status status = folder ? rf__generation_read(m->ctx, folder, start, x, &bad) : RF_OK;
     if (status == RF_ENOMEM || (status && c->is_encoder_decoder)) return rf_fail(why, status, "%s", bad.text);

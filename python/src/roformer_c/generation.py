@@ -188,47 +188,52 @@ class TranslationPipeline(Pipeline):
 
     A text gives [{"translation_text"}], with num_return_sequences several; a list of texts gives a list of them in
     order (with num_return_sequences: of lists). Options as for text-generation; those that are not given are the
-    folder's. With long_source="split", a text longer than the model reads is translated in parts.
+    folder's. With long_source="split", a text longer than the model reads is translated in parts. src_lang and
+    tgt_lang name the languages for M2M-100, NLLB and mBART, such as "eng_Latn"; without them, they are the folder's.
     """
 
     task = "translation"
 
     @overload
     def __call__(self, inputs: str, *, prefix: Optional[str] = ..., long_source: str = ...,
-                 **options: Any) -> List[Dict[str, str]]: ...
+                 src_lang: Optional[str] = ..., tgt_lang: Optional[str] = ..., **options: Any) -> List[Dict[str, str]]: ...
 
     @overload
     def __call__(self, inputs: Iterable[str], *, prefix: Optional[str] = ..., long_source: str = ...,
-                 num_return_sequences: int, **options: Any) -> List[Any]: ...
+                 src_lang: Optional[str] = ..., tgt_lang: Optional[str] = ..., num_return_sequences: int,
+                 **options: Any) -> List[Any]: ...
 
     @overload
     def __call__(self, inputs: Iterable[str], *, prefix: Optional[str] = ..., long_source: str = ...,
-                 **options: Any) -> List[Dict[str, str]]: ...
+                 src_lang: Optional[str] = ..., tgt_lang: Optional[str] = ..., **options: Any) -> List[Dict[str, str]]: ...
 
     @call
-    def __call__(self, inputs: Any, *, prefix: Optional[str] = None, long_source: str = "refuse", **options: Any) -> Any:
+    def __call__(self, inputs: Any, *, prefix: Optional[str] = None, long_source: str = "refuse",
+                 src_lang: Optional[str] = None, tgt_lang: Optional[str] = None, **options: Any) -> Any:
         if long_source not in ("refuse", "split"):
             raise errors.ArgumentError("long_source: expected 'refuse' or 'split', got %r" % (long_source,))
         idle(None, options.pop("num_workers", None), options.pop("padding", None))
         texts, one = self.texts(inputs)
+        named = {"prefix": prefix, "source_lang": src_lang, "target_lang": tgt_lang}
         out: List[Any] = []
         for block in _texts.blocks(texts, 1024):
             packed, first = _texts.Block(block, "inputs", len(out)), len(out)
             out += self.model.call(
-                lambda p, packed=packed, first=first: self._translate(p, packed, first, prefix, long_source, options))  # type: ignore[misc]
+                lambda p, packed=packed, first=first: self._translate(p, packed, first, named, long_source, options))  # type: ignore[misc]
         several = "num_return_sequences" in options and options["num_return_sequences"] > 1
         if one:
             return out[0]
         return out if several else [row[0] for row in out]
 
-    def _translate(self, pipeline: int, texts: _texts.Block, first: int, prefix: Optional[str], long_source: str,
+    def _translate(self, pipeline: int, texts: _texts.Block, first: int, named: Dict[str, Optional[str]], long_source: str,
                    given: Dict[str, Any]) -> List[List[Dict[str, str]]]:
         generate, o = Options(pipeline, given, True), abi.rf_translate_options()
         lib.rf_translate_options_init(byref(o), ctypes.sizeof(o))
         o.generate = ctypes.addressof(generate.raw)
         o.long_source = abi.RF_LONG_SPLIT if long_source == "split" else abi.RF_LONG_REFUSE
-        if prefix is not None:
-            o.prefix = _texts.without_nul(prefix, "prefix")
+        for name, text in named.items():
+            if text is not None:
+                setattr(o, name, _texts.without_nul(text, name))
         found: List[List[Dict[str, str]]] = [[] for _ in range(texts.n)]
         failed: List[errors.RoformerError] = []
 

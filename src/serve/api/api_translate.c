@@ -7,12 +7,14 @@
 
 #include "serve/api/api.h"
 #include "serve/shared_call.h"
+#include "text/languages.h"
 
 typedef struct translating {
     srv_call call; /* first, because a call is cast to this type                                 */
     struct translating *next; /* in the batch                                                               */
     bool pipeline, alignments;
     bool detects; /* the answer names the language of the texts                                 */
+    const char *source, *target; /* languages that the request names, for tokenizers that have them, or NULL       */
     srv_texts texts;
     int64_t first, given, left; /* number of its first text in the batch; texts given to the model; to come   */
     char **out;                 /* [texts.n]                                                                  */
@@ -42,9 +44,12 @@ typedef struct batch {
     double begun;
 } batch;
 
+static bool same_text(const char *a, const char *b) { return a && b ? !strcmp(a, b) : a == b; }
+
 static bool same(const srv_call *a, const srv_call *b)
 {
-    return ((const translating *)a)->alignments == ((const translating *)b)->alignments;
+    const translating *x = (const translating *)a, *y = (const translating *)b;
+    return x->alignments == y->alignments && same_text(x->source, y->source) && same_text(x->target, y->target);
 }
 
 /* [[word of the source, word of the translation], ...], words being counted from 0. */
@@ -148,6 +153,8 @@ static void compute(srv_call *first, rf_pipeline *p)
     join(&b, x);
     rf_translate_text_defaults(&o);
     o.alignments = x->alignments;
+    o.source_lang = x->source;
+    o.target_lang = x->target;
     if (!rf_translate_texts_from(p, next_text, &o, done, &b, &why) && b.all)
         rf_fail(&why, RF_ECANCELED, "canceled: the batch ended");
     while (b.all) leave(&b, b.all, &why);
@@ -248,6 +255,13 @@ static bool is_translator(srv_request *r)
     return false;
 }
 
+/* Whether the tokenizer of the model has tokens for languages, of which a request may name any. */
+static bool has_languages(const srv_model *m)
+{
+    char code[RF_LANGUAGE_CODE];
+    return rf__language_at(m->tokenizer, 0, code);
+}
+
 static void translate(srv_request *r, const json_t *list, const char *name, const json_t *options, bool pipeline)
 {
     translating *x = srv_own(r, sizeof *x, free_translating);
@@ -255,8 +269,13 @@ static void translate(srv_request *r, const json_t *list, const char *name, cons
     x->call = (srv_call){.r = r, .compute = compute, .same = same};
     x->pipeline = pipeline;
     x->alignments = srv_bool(options, "alignments", false);
-    const char *source = srv_string(r->in, "source");
-    x->detects = !pipeline && source && !strcmp(source, "auto");
+    const char *source = srv_string(pipeline ? options : r->in, pipeline ? "src_lang" : "source");
+    const bool automatic = !pipeline && source && !strcmp(source, "auto");
+    x->detects = automatic && *r->model->source_language;
+    if (has_languages(r->model)) {
+        x->source = automatic ? NULL : source;
+        x->target = srv_string(pipeline ? options : r->in, pipeline ? "tgt_lang" : "target");
+    }
     if (!srv_read_texts(r, list, name, &x->texts)) return;
     x->out = calloc((size_t)x->texts.n, sizeof *x->out);
     x->bytes = calloc((size_t)x->texts.n, sizeof *x->bytes);
@@ -266,10 +285,21 @@ static void translate(srv_request *r, const json_t *list, const char *name, cons
     else if (srv_hold(r, x->texts.n)) srv_call_submit(&x->call, finish);
 }
 
+/* Whether the tokenizer has the language; false: answered. */
+static bool knows(srv_request *r, int status, const char *name, const char *got)
+{
+    rf_error why = {0};
+    int32_t id;
+    if (!rf__language_find(r->model->tokenizer, name, got, &id, &why)) return true;
+    srv_error(r, status, "Validation", "%s", why.text);
+    return false;
+}
+
 /* A language that the client names must be the model's. false: answered. */
 static bool names_language(srv_request *r, const json_t *options, const char *name, const char *own)
 {
     const char *got = srv_string(options, name);
+    if (got && has_languages(r->model)) return knows(r, 422, name, got);
     if (!got || !strcmp(got, own)) return true;
     srv_error(r, 422, "Validation", "`%s`: expected %s, got %.20s%s", name, *own ? own : "null", got,
               *own ? "" : "; start the server with --languages SOURCE:TARGET");
@@ -293,6 +323,7 @@ static bool right_language(srv_request *r, const char *name, const char *own, bo
 {
     const char *got = srv_string(r->in, name);
     if (!strcmp(got, own) || (automatic && !strcmp(got, "auto"))) return true;
+    if (has_languages(r->model)) return knows(r, 400, name, got);
     srv_error(r, 400, "Validation", "`%s`: expected %s, which the model knows, got %.20s", name, own, got);
     return false;
 }
@@ -307,7 +338,8 @@ static bool languages_are_known(srv_request *r)
 
 void srv_api_translate(srv_request *r)
 {
-    if (!srv_read_body(r) || !srv_need_model(r, NULL) || !is_translator(r) || !languages_are_known(r) ||
+    if (!srv_read_body(r) || !srv_need_model(r, NULL) || !is_translator(r) ||
+        (!has_languages(r->model) && !languages_are_known(r)) ||
         !right_language(r, "source", r->model->source_language, true) ||
         !right_language(r, "target", r->model->target_language, false))
         return;
@@ -331,10 +363,30 @@ void srv_api_detect(srv_request *r)
     srv_texts_clear(&texts);
 }
 
+/* Each language of the tokenizer, with all others as its targets. */
+static void put_languages(srv_text *t, const rf_tokenizer *of)
+{
+    char code[RF_LANGUAGE_CODE], other[RF_LANGUAGE_CODE];
+    srv_puts(t, "[");
+    for (int64_t i = 0; rf__language_at(of, i, code); i++) {
+        srv_printf(t, "%s{\"code\":\"%s\",\"name\":\"%s\",\"targets\":[", i ? "," : "", code, code);
+        for (int64_t k = 0, n = 0; rf__language_at(of, k, other); k++)
+            if (k != i) srv_printf(t, "%s\"%s\"", n++ ? "," : "", other);
+        srv_puts(t, "]}");
+    }
+    srv_puts(t, "]");
+}
+
 void srv_api_languages(srv_request *r)
 {
-    if (!srv_need_model(r, NULL) || !is_translator(r) || !languages_are_known(r)) return;
+    if (!srv_need_model(r, NULL) || !is_translator(r)) return;
     const srv_model *m = r->model;
+    if (has_languages(m)) {
+        put_languages(&r->out, m->tokenizer);
+        srv_answer_json(r);
+        return;
+    }
+    if (!languages_are_known(r)) return;
     srv_printf(&r->out,
                "[{\"code\":\"%s\",\"name\":\"%s\",\"targets\":[\"%s\"]},"
                "{\"code\":\"%s\",\"name\":\"%s\",\"targets\":[]}]",

@@ -352,8 +352,8 @@ static const srv_field srv_cohere_fields[] = {
 
 static const srv_field srv_translate_fields[] = {
     {"q", SRV_STRINGS, true, 0, 0, NULL, NULL, "a text or texts"},
-    {"source", SRV_STRING, true, 0, 0, NULL, NULL, "the model's source language, or auto"},
-    {"target", SRV_STRING, true, 0, 0, NULL, NULL, "the model's target language"},
+    {"source", SRV_STRING, true, 0, 0, NULL, NULL, "the model's source language, or one of its languages, or auto"},
+    {"target", SRV_STRING, true, 0, 0, NULL, NULL, "the model's target language, or one of its languages"},
     {"format", SRV_ONLY, false, 0, 0, "\"text\"", NULL, "texts are not HTML"},
     {"alternatives", SRV_ONLY, false, 0, 0, "0", NULL, "one translation for each text"},
     {"alignments", SRV_BOOL, false, 0, 0, NULL, NULL, "return pairs of words of the text and its translation, too"},

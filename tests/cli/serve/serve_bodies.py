@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import struct
+import subprocess
 import sys
 
 from serve_client import Server, TEXT, embed, expect, long_text, main, same_as_before, status, test
@@ -474,6 +475,23 @@ def options_that_say_what_is_computed_are_taken():
         expect(status(s.post("/", {"inputs": "one two", "parameters": languages}), 200).json() == own, own)
         a = status(s.post("/", {"inputs": "one two", "parameters": {**languages, "tgt_lang": "fr"}}), 422).json()
         expect("`tgt_lang`: expected de, got fr" in a["error"], a)
+
+
+@test
+def languages_are_those_of_the_tokenizer():
+    with Server(program, "-m", "nllb") as s:
+        def ask(**languages):
+            return s.post("/", {"inputs": "the lazy dog", "parameters": languages})
+        rows = [status(ask(src_lang="eng_Latn", tgt_lang=t), 200).json()[0]["translation_text"] for t in ("zho_Hans", "deu_Latn")]
+        for target, row in zip(("zho_Hans", "deu_Latn"), rows):
+            own = subprocess.run([program, "translate", "-q", "-m", "nllb", "--source_lang", "eng_Latn", "--target_lang", target, "the lazy dog"],
+                                 capture_output=True, text=True, check=True).stdout.strip()
+            libre = status(s.post("/translate", {"q": "the lazy dog", "source": "eng_Latn", "target": target}), 200).json()
+            expect(row == own == libre["translatedText"], (row, own, libre))
+        a = status(ask(tgt_lang="en"), 422).json()
+        expect("tgt_lang: expected a language of the tokenizer, such as eng_Latn" in a["error"], a)
+        languages = status(s.ask("GET", "/languages"), 200).json()
+        expect([x["code"] for x in languages][1] == "eng_Latn" and "eng_Latn" not in languages[1]["targets"], languages)
 
 
 @test
