@@ -134,6 +134,9 @@ rf_status rf_generate_model_check(const rf_model *m, rf_error *why)
 rf_status rf_translate_check(const rf_model *m, rf_error *why)
 {
     if (!m) return rf__missing("rf_translate_check", "model", why);
-    if (m->config.is_encoder_decoder) return rf_generate_model_check(m, why);
+    if (rf__model_translates(m)) return rf_generate_model_check(m, why);
+    if (m->config.is_encoder_decoder)
+        return rf_fail(why, RF_EUNSUPPORTED, "translate: expected a model with a language-model head, got a %s",
+                       m->config.architecture);
     return rf_fail(why, RF_EUNSUPPORTED, "translate: expected an encoder-decoder model, got one without a decoder");
 }

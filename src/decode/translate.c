@@ -70,7 +70,7 @@ static rf_status translate(translating *x, rf__writer *w, int64_t n, const rf_ge
 {
     rf_generate_options o;
     const rf_model *m = rf__session_model(w->session);
-    rf_status status = m->config.is_encoder_decoder && options ? RF_OK : rf_translate_check(m, why);
+    rf_status status = rf__model_translates(m) && options ? RF_OK : rf_translate_check(m, why);
     rf_translate_defaults(m, &o);
     if (!status && options) status = rf__generate_options_read(&o, options, why);
     if (!o.stop) o.stop = m->generation.stop, o.stops = m->generation.stops;
@@ -132,7 +132,7 @@ static rf_status given_logits(rf_session *session, const rf_batch *source, const
 {
     const rf_model *m = rf__session_model(session);
     const int64_t N = target->N;
-    const rf_status status = m->config.is_encoder_decoder ? check_target(m, target, why) : rf_translate_check(m, why);
+    const rf_status status = rf__model_translates(m) ? check_target(m, target, why) : rf_translate_check(m, why);
     if (status) return status;
     int32_t *shifted = *lists = rf__calloc(m->ctx, 2 * (size_t)N, sizeof *shifted);
     if (!shifted) return rf_fail(why, RF_ENOMEM, "out of memory: %lld tokens", (long long)N);

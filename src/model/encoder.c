@@ -385,10 +385,39 @@ static void see_first_parts(rf_graph *g, const rf_batch *b, rf_block *common)
     if (!common->whole) common->prefixes = prefix;
 }
 
+static rf_tensor *run_pairs(rf_graph *g, rf_encoder *e, const rf_batch *source, const rf_batch *target)
+{
+    rf_block from, to;
+    bind_weights(g, e);
+    if (!common_of(g, e, &e->side[0], source, &from) || !common_of(g, e, &e->side[1], target, &to)) return &g->nil.t;
+    if (to.config->rotary_cross_attention && from.at.highest > to.at.highest) to.at.highest = from.at.highest;
+    const source_states seen = {run(g, e, &e->side[0], &from, NULL), &from.at};
+    return run(g, e, &e->side[1], &to, &seen);
+}
+
+/* A text that heads of an encoder-decoder model read: it is the source, and, one token later, the target. */
+static rf_tensor *run_twice(rf_graph *g, rf_encoder *e, const rf_batch *b, const int32_t row[], int64_t rows)
+{
+    const rf_config *c = &e->params->config;
+    int32_t *id = rf__push(g, (size_t)b->N, sizeof *id);
+    if (!id) return &g->nil.t;
+    for (int64_t s = 0; s < b->B; s++) {
+        const int32_t begin = b->start[s], n = b->start[s + 1] - begin;
+        int32_t last = n - 1;
+        while (last > 0 && b->id[begin + last] == c->pad_token_id) last--;
+        memcpy(id + begin + 1, b->id + begin, (size_t)(n - 1) * sizeof *id);
+        id[begin] = e->params->family->wraps ? b->id[begin + last] : (int32_t)c->decoder_start_token_id;
+    }
+    const rf_batch target = {.N = b->N, .B = b->B, .id = id, .start = b->start};
+    rf_tensor *h = run_pairs(g, e, b, &target);
+    return row ? rf__rows(g, h, row, rows) : h;
+}
+
 static rf_tensor *encode(rf_graph *g, rf_encoder *e, const rf_batch *b, rf_cache *cache, const int32_t row[],
                          int64_t rows)
 {
     rf_block common;
+    if (e->params->stacks > 1 && e->params->head != RF_HEAD_SEQ2SEQ) return run_twice(g, e, b, row, rows);
     bind_weights(g, e);
     if (!common_of(g, e, &e->side[0], b, &common)) return &g->nil.t;
     common.at.cache = cache;
@@ -415,19 +444,14 @@ rf_tensor *rf__encoder_forward_next(rf_graph *g, rf_encoder *e, const rf_batch *
 
 rf_tensor *rf__pair_forward(rf_graph *g, rf_encoder *e, const rf_batch *source, const rf_batch *target)
 {
-    rf_block from, to;
     if (e->params->stacks < 2)
         return rf__stop(g, RF_EUNSUPPORTED,
                         "model: expected an encoder-decoder model for pairs, got one without a decoder");
-    bind_weights(g, e);
-    if (!common_of(g, e, &e->side[0], source, &from) || !common_of(g, e, &e->side[1], target, &to)) return &g->nil.t;
     if (source->B != target->B)
         return rf__stop(g, RF_EARG,
                         "pairs: expected as many targets as the %lld sources, got %lld", (long long)source->B,
                         (long long)target->B);
-    if (to.config->rotary_cross_attention && from.at.highest > to.at.highest) to.at.highest = from.at.highest;
-    const source_states seen = {run(g, e, &e->side[0], &from, NULL), &from.at};
-    return run(g, e, &e->side[1], &to, &seen);
+    return run_pairs(g, e, source, target);
 }
 
 /* The keys and values of a layer in the form that attention reads. */

@@ -72,9 +72,10 @@ typedef struct rf_head_weights {
 } rf_head_weights;
 
 /* The vectors that a head uses: of all tokens, of each sequence's first token, of the token that config's summary_type
- * names, or pooled by its sentence_pooling; or of its last token that is not pad_token_id. */
+ * names, or pooled by its sentence_pooling; of its last token that is not pad_token_id; or of its last eos_token_id. */
 typedef enum rf_head_input {
-    RF_HEAD_INPUT_ALL, RF_HEAD_INPUT_FIRST, RF_HEAD_INPUT_SUMMARY, RF_HEAD_INPUT_POOLED, RF_HEAD_INPUT_LAST
+    RF_HEAD_INPUT_ALL, RF_HEAD_INPUT_FIRST, RF_HEAD_INPUT_SUMMARY, RF_HEAD_INPUT_POOLED, RF_HEAD_INPUT_LAST,
+    RF_HEAD_INPUT_END
 } rf_head_input;
 
 typedef struct rf_head_row {
@@ -109,6 +110,7 @@ typedef struct rf_family {
     rf_norm_kind norm;
     double (*divisor)(const rf_config *c);      /* with normalize_before: of what each sub-layer adds; NULL: 1        */
     bool first_bare;                    /* with normalize_before: no norm before the attention of the first layer     */
+    bool wraps;                         /* with a decoder, for heads of texts: it begins with the text's last token   */
     bool wordless;                      /* no folder has a language-model head: words are not predicted               */
     bool gated;                         /* the feed-forward layer has a gate, in the row RF_ROW_GATED,                */
     rf_gate_order gate;                 /* ... which is the first or the second half of it                            */

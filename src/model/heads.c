@@ -2,7 +2,7 @@
  * and the tokens that it uses.
  *
  *     dense      act(drop(h_[CLS]) W_d + b_d),  drop,  W_o + b_o      transformers' RoFormerClassificationHead
- *     dense_tanh   the same with tanh and classifier_dropout         XLMRobertaClassificationHead
+ *     dense_tanh   the same with tanh and classifier_dropout         XLMRobertaClassificationHead; that of BART
  *     dropped_gelu   the same with GELU and classifier_dropout       ElectraClassificationHead
  *     pooled     tanh(h_[CLS] W_p + b_p),  drop,  W_o + b_o                       BERT's pooler and classifier
  *     token      drop(h) W + b
@@ -55,12 +55,14 @@ bool rf__task_rows(const rf_params *p)
 static int32_t *rows_of(rf_graph *g, const rf_params *params, const rf_batch *b)
 {
     const bool own = head_input_of(params) == RF_HEAD_INPUT_LAST;
-    const bool last = own ||
+    const bool end = head_input_of(params) == RF_HEAD_INPUT_END;
+    const bool last = own || end ||
                       (head_input_of(params) == RF_HEAD_INPUT_SUMMARY && params->config.summary == RF_SUMMARY_LAST);
     int32_t *row = !rf__task_rows(params) ? NULL : rf__push(g, (size_t)b->B, sizeof *row);
     for (int64_t i = 0; row && i < b->B; i++) {
         row[i] = last ? b->start[i + 1] - 1 : b->start[i];
         while (own && row[i] > b->start[i] && b->id[row[i]] == params->config.pad_token_id) row[i]--;
+        while (end && row[i] > b->start[i] && b->id[row[i]] != params->config.eos_token_id) row[i]--;
     }
     return row;
 }

@@ -44,6 +44,12 @@ enum { RF__NEW_TOKENS = 64, RF__NEW_TOKENS_TRANSLATED = 256 };                  
 rf__generation_config rf__generation_usual(bool translates);
 rf_status rf__generation_open(rf_model *m, const char *folder, rf_error *why);
 
+/* Whether it is an encoder-decoder model with a language-model head, not with one for texts. */
+static inline bool rf__model_translates(const rf_model *m)
+{
+    return m->config.is_encoder_decoder && rf_model_task(m) == RF_HEAD_SEQ2SEQ;
+}
+
 rf_status rf__model_head(rf_model *m, const rf_packed **out, rf_error *why);
 
 /* The word embeddings in f32: in place, or converted into *own, which the caller frees (NULL: nothing to free). NULL:

@@ -314,7 +314,7 @@ static rf_status begin(translator *x, const rf_translate_options *o, rf_error *w
 {
     const rf_model *m = x->p->model;
     const rf_config *c = rf_model_config(m);
-    rf_status status = c->is_encoder_decoder && o->generate ? RF_OK : rf_translate_check(m, why);
+    rf_status status = rf__model_translates(m) && o->generate ? RF_OK : rf_translate_check(m, why);
     rf_translate_defaults(m, &x->g);
     if (!status && o->generate) status = rf__generate_options_read(&x->g, o->generate, why);
     if (!status && (o->max_source_length < 0 || o->max_source_length == 1))

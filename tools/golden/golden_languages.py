@@ -129,6 +129,30 @@ def loss(folder, model, languages):
     return {"source_lang": source, "target_lang": target, "labels": n, "loss": round(total / n, 6)}
 
 
+def labels(folder, kind, write, size):
+    """A classifier of pairs: config, tokenizer, weights, and scores.jsonl with the labels of each pair, the best first."""
+    folder.mkdir()
+    write(folder)
+    names = {"id2label": {"0": "contradiction", "1": "neutral", "2": "entailment"}, "label2id": {"contradiction": 0, "neutral": 1, "entailment": 2}}
+    settings = dict(vocab_size=size, d_model=16, encoder_layers=1, decoder_layers=2, encoder_attention_heads=2, decoder_attention_heads=4,
+                    encoder_ffn_dim=24, decoder_ffn_dim=24, max_position_embeddings=48, init_std=0.4, **names)
+    model = getattr(transformers, kind + "ForSequenceClassification")(getattr(transformers, kind + "Config")(**settings)).eval()
+    with torch.no_grad():
+        for p in model.parameters():
+            if p.dim() == 1:
+                p.add_(0.2 * torch.randn(p.shape))
+    model.save_pretrained(folder)
+    t, rows = transformers.AutoTokenizer.from_pretrained(folder), []
+    for a, b in zip(PLAIN, PLAIN[1:]):
+        with torch.no_grad():
+            scores = model(input_ids=t(a, b, return_tensors="pt")["input_ids"]).logits[0].softmax(-1).tolist()
+        found = [{"label": names["id2label"][str(i)], "score": round(s, 7)} for i, s in enumerate(scores)]
+        rows.append(json.dumps(sorted(found, key=lambda x: -x["score"])))
+    golden.write_lines(folder / "scores.jsonl", rows)
+    golden.write_lines(folder / "sources.txt", PLAIN[:-1])
+    golden.write_lines(folder / "targets.txt", PLAIN[1:])
+
+
 def main():
     golden.quiet()
     golden.fresh(ROOT)
@@ -146,6 +170,9 @@ def main():
         golden.write_lines(folder / "sources.txt", PLAIN[:-1])
         golden.write_lines(folder / "targets.txt", PLAIN[1:])
         golden.finish(folder, 0)
+        if kind in ("Bart", "MBart"):
+            labels(ROOT / ("labels-" + name), kind, write, size)
+            golden.finish(ROOT / ("labels-" + name), 0)
 
 
 if __name__ == "__main__":

@@ -3,23 +3,28 @@
  * The encoder and decoder of seq2seq.c with norms after the embeddings and after each sub-layer, and learned positions,
  * the first in row 2 of its table (positions/absolute.c).
  *
- *     logits = h word^T + final_logits_bias */
+ *     logits  = h word^T + final_logits_bias
+ *     labels  = drop(tanh(drop(h_</s>) W_d + b_d)) W_o + b_o            of texts that both sides read (encoder.c) */
 #include "model/layers/seq2seq.h"
 
-static const rf_family_row which[] = {
-    RF_HEAD_UNTIED("lm_head.weight", GLOROT),
-    RF_HEAD_ROW("final_logits_bias", "1V", ZEROS, false, RF_ROW_FLAT | RF_ROW_MAY_LACK, out_bias),
-    {{0}, 0},
-};
-static const rf_head_row heads[] = {{RF_HEAD_SEQ2SEQ, RF_HEAD_INPUT_ALL, which, rf__head_none}, {0}};
+static const rf_head_row heads[] = {RF_BART_HEADS, {0}};
 static const rf_class_row classes[] = {
     {RF_HEAD_SEQ2SEQ, "BartForConditionalGeneration", false, false},
     {RF_HEAD_SEQ2SEQ, "BartModel", false, false},
+    {RF_HEAD_SEQUENCE, "BartForSequenceClassification", false, false},
+    {RF_HEAD_SPAN, "BartForQuestionAnswering", false, false},
     {0},
 };
 
 static const rf_known_key known[] = {RF_BART_IDLE};
-static const rf_config_key keys[] = {RF_BART_KEYS(50265, 1, 2, 2, 0, 0)};
+static const rf_config_key keys[] = {RF_USUAL(classifier_dropout, 0, RF_KEY_NULL), RF_BART_KEYS(50265, 1, 2, 2, 0, 0)};
+
+/* The class has three labels if nothing names them. */
+static rf_status read_labels(const char *file, const json_t *root, rf_config *c, rf_error *why)
+{
+    if (!json_object_get(root, "id2label") && !json_object_get(root, "num_labels")) c->num_labels = 3;
+    return rf__seq2seq_read(file, root, c, why);
+}
 
 const rf_family rf__family_bart = {
     .config = {.name = "bart",
@@ -28,7 +33,7 @@ const rf_family rf__family_bart = {
                .key = keys,
                .known = known,
                .class = classes,
-               .read = rf__seq2seq_read,
+               .read = read_labels,
                .position = "bart",
                .one_width = true,
                .pairs = true,

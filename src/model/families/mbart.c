@@ -2,23 +2,21 @@
  *
  * BART (bart.c) with norms before the sub-layers, and one after the last.
  *
- *     logits = h word^T + final_logits_bias */
+ *     logits  = h word^T + final_logits_bias
+ *     labels  = drop(tanh(drop(h_</s>) W_d + b_d)) W_o + b_o            of texts that both sides read (encoder.c) */
 #include "model/layers/seq2seq.h"
 
-static const rf_family_row which[] = {
-    RF_HEAD_UNTIED("lm_head.weight", GLOROT),
-    RF_HEAD_ROW("final_logits_bias", "1V", ZEROS, false, RF_ROW_FLAT | RF_ROW_MAY_LACK, out_bias),
-    {{0}, 0},
-};
-static const rf_head_row heads[] = {{RF_HEAD_SEQ2SEQ, RF_HEAD_INPUT_ALL, which, rf__head_none}, {0}};
+static const rf_head_row heads[] = {RF_BART_HEADS, {0}};
 static const rf_class_row classes[] = {
     {RF_HEAD_SEQ2SEQ, "MBartForConditionalGeneration", false, false},
     {RF_HEAD_SEQ2SEQ, "MBartModel", false, false},
+    {RF_HEAD_SEQUENCE, "MBartForSequenceClassification", false, false},
+    {RF_HEAD_SPAN, "MBartForQuestionAnswering", false, false},
     {0},
 };
 
 static const rf_known_key known[] = {RF_BART_IDLE};
-static const rf_config_key keys[] = {RF_BART_KEYS(50265, 1, 0, 2, 0, 1)};
+static const rf_config_key keys[] = {RF_USUAL(classifier_dropout, 0, RF_KEY_NULL), RF_BART_KEYS(50265, 1, 0, 2, 0, 1)};
 
 /* The class has no default: a language begins a target. */
 static rf_status read_start(const char *file, const json_t *root, rf_config *c, rf_error *why)
@@ -42,5 +40,6 @@ const rf_family rf__family_mbart = {
                .forced_end = 1 + 2,
                .act = "activation_function"},
     .head = heads,
+    .wraps = true,
     RF_SEQ2SEQ_OF(rf__rows_source_normed, rf__seq2seq_normed_decoder, rf__seq2seq_silent_words),
 };

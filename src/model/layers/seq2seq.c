@@ -66,6 +66,20 @@ static const rf_family_row target_layer[] = {SELF, CROSS, FEED_FORWARD, {{0}, 0}
 const rf_family_decoder rf__seq2seq_decoder = {target_words, target_layer, offsetof(rf_bert_embedding, word)};
 const rf_family_decoder rf__seq2seq_normed_decoder = {target_normed, target_layer, offsetof(rf_bert_embedding, word)};
 
+/* Heads of BART and mBART. */
+const rf_family_row rf__rows_biased_words[] = {
+    RF_HEAD_UNTIED("lm_head.weight", GLOROT),
+    RF_HEAD_ROW("final_logits_bias", "1V", ZEROS, false, RF_ROW_FLAT | RF_ROW_MAY_LACK, out_bias),
+    {{0}, 0},
+};
+const rf_family_row rf__rows_text_labels[] = {
+    RF_HEAD_ROW("classification_head.dense.weight", "CC", NORMAL, true, 0, dense),
+    RF_HEAD_ROW("classification_head.dense.bias", "C", ZEROS, false, 0, dense_bias),
+    RF_HEAD_ROW("classification_head.out_proj.weight", "KC", NORMAL, true, 0, out),
+    RF_HEAD_ROW("classification_head.out_proj.bias", "K", ZEROS, false, 0, out_bias),
+    {{0}, 0},
+};
+
 /* Tables that are computed, and copies of tied tensors, in older folders. */
 const rf_silent rf__seq2seq_silent[] = {
     {"encoder.embed_positions.weight", NULL},

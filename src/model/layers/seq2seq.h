@@ -4,17 +4,9 @@
 
 #include "model/layers/bert_layer.h"
 
-extern const rf_family_row rf__rows_source_embeddings[], rf__rows_source_layer[];
-extern const rf_family_decoder rf__seq2seq_decoder;
-extern const rf_silent rf__seq2seq_silent[];
-
-/* The part of a row that families with two such stacks share. */
-#define RF_SEQ2SEQ \
-    .prefix = "model.", .embedding = rf__rows_source_embeddings, .layer = rf__rows_source_layer, \
-    .decoder = &rf__seq2seq_decoder, .silent = rf__seq2seq_silent, .norm = RF_NORM_LAYER, \
-    .source_keys = rf__bert_source_keys, .finish = rf__bert_finish, RF_BERT_LAYER
 /* normed: with a norm after the embeddings. */
 extern const rf_family_row rf__rows_source_embeddings[], rf__rows_source_normed[], rf__rows_source_layer[];
+extern const rf_family_row rf__rows_biased_words[], rf__rows_text_labels[];
 extern const rf_family_decoder rf__seq2seq_decoder, rf__seq2seq_normed_decoder;
 extern const rf_silent rf__seq2seq_silent[], rf__seq2seq_silent_words[];
 rf_status rf__seq2seq_read(const char *file, const json_t *root, rf_config *c, rf_error *why);
@@ -24,6 +16,7 @@ rf_status rf__seq2seq_read(const char *file, const json_t *root, rf_config *c, r
 #define RF_SEQ2SEQ_OF(embeddings, target, silents) \
     .prefix = "model.", .embedding = embeddings, .layer = rf__rows_source_layer, \
     .decoder = &(target), .silent = silents, .norm = RF_NORM_LAYER, \
+    .source_keys = rf__bert_source_keys, .finish = rf__bert_finish, RF_BERT_LAYER
 
 /* Keys under transformers' names, with the family's defaults; those that it does not have are written only if they
  * differ from the default. */
@@ -33,6 +26,7 @@ rf_status rf__seq2seq_read(const char *file, const json_t *root, rf_config *c, r
     }
 #define RF_SEQ2SEQ_KEYS(width, layers, heads, inner, vocab, start, eos, scale) \
     RF_SEQ2SEQ_USUAL(width, layers, heads, inner, vocab, start, eos, scale), \
+        RF_CONFIG_KEY_AS("decoder_vocab_size", decoder_vocab_size, WHOLE, -1, -1, 16777216, RF_KEY_NULL), \
         RF_CONFIG_KEY_AS("decoder_start_token_id", decoder_start_token_id, WHOLE, start, 0, 16777215, 0), \
         RF_CONFIG_KEY_AS("normalize_before", normalize_before, TRUTH, 0, 0, 1, RF_KEY_OURS), \
         RF_CONFIG_KEY_AS("share_encoder_decoder_embeddings", share_encoder_decoder_embeddings, TRUTH, 1, 0, 1, 0), \
@@ -46,12 +40,20 @@ rf_status rf__seq2seq_read(const char *file, const json_t *root, rf_config *c, r
     RF_USUAL_AS("pad_token_id", pad_token_id, pad, 0), \
         RF_CONFIG_KEY_AS("decoder_start_token_id", decoder_start_token_id, WHOLE, start, -1, 16777215, RF_KEY_NULL), \
         RF_SEQ2SEQ_USUAL(1024, 12, 16, 4096, vocab, start, eos, scale), \
+        RF_CONFIG_KEY_AS("decoder_vocab_size", decoder_vocab_size, WHOLE, -1, -1, 16777216, \
+                         RF_KEY_NULL | RF_KEY_OURS), \
         RF_CONFIG_KEY_AS("norm_before_sublayers", normalize_before, TRUTH, pre, pre, pre, RF_KEY_OURS), \
         RF_CONFIG_KEY_AS("share_encoder_decoder_embeddings", share_encoder_decoder_embeddings, TRUTH, 1, 0, 1, \
                          RF_KEY_OURS), \
     { \
         0 \
     }
+
+/* The heads of BART and mBART. */
+#define RF_BART_HEADS \
+    {RF_HEAD_SEQ2SEQ, RF_HEAD_INPUT_ALL, rf__rows_biased_words, rf__head_none}, \
+        {RF_HEAD_SEQUENCE, RF_HEAD_INPUT_END, rf__rows_text_labels, rf__head_dense_tanh}, \
+        {RF_HEAD_SPAN, RF_HEAD_INPUT_ALL, rf__rows_span, rf__head_plain}
 
 /* Keys of their older files, which no class reads. */
 #define RF_BART_IDLE \
@@ -83,7 +85,6 @@ rf_status rf__seq2seq_read(const char *file, const json_t *root, rf_config *c, r
         RF_CONFIG_KEY_AS("decoder_attention_heads", decoder_attention_heads, WHOLE, heads, 1, 4096, 0), \
         RF_CONFIG_KEY_AS("decoder_ffn_dim", decoder_ffn_dim, WHOLE, inner, 1, 1048576, 0), \
         RF_CONFIG_KEY_AS("decoder_layers", decoder_layers, WHOLE, layers, 1, 1024, 0), \
-        RF_CONFIG_KEY_AS("decoder_vocab_size", decoder_vocab_size, WHOLE, -1, -1, 16777216, RF_KEY_NULL), \
         RF_USUAL_AS("dropout", hidden_dropout_prob, 0.1, 0), \
         RF_USUAL_AS("encoder_attention_heads", num_attention_heads, heads, 0), \
         RF_USUAL_AS("encoder_ffn_dim", intermediate_size, inner, 0), \

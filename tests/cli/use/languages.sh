@@ -60,6 +60,25 @@ done
 expect 2 'target_lang: expected the language of the targets, such as ace_Arab, got none' "$program" train-translation \
     -m nllb --source "$golden/nllb/sources.txt" --target "$golden/nllb/targets.txt" -o untrained
 
+# Labels of pairs of texts: the decoder reads the text, too, and the vector of the last </s> is used.
+for kind in labels-bart labels-mbart labels-mbart50; do
+    cp -r "$golden/$kind" "$kind" && chmod -R u+w "$kind"
+    "$program" convert "$kind" "written-$kind" > out 2> err || fail "convert $kind: $(cat err)"
+    for folder in "$kind" "written-$kind"; do
+        paste -d '\n' "$kind/sources.txt" "$kind/targets.txt" | while IFS= read -r text && IFS= read -r pair; do
+            "$program" classify -q -m "$folder" --pair "$pair" -- "$text"
+        done > ours.txt
+        close_json "$kind/scores.jsonl" ours.txt
+    done
+done
+expect 3 'translate: expected a model with a language-model head, got a BartForSequenceClassification' \
+    "$program" translate -m labels-bart 'a'
+printf 'text\tlabel\nhello world\t0\nnew house\t1\n' > train.tsv
+"$program" finetune --task cls -m bart --train train.tsv --max_steps 20 --learning_rate 0.01 -o labeled > out 2> err ||
+    fail "finetune: $(tail -3 err)"
+[ "$("$program" classify -q -m labeled -k 1 'hello world' 'new house' | tr -d '\n' | sed 's/[^01]*"label": "\([01]\)"[^[]*/\1/g')" = 01 ] ||
+    fail "labels: $("$program" classify -q -m labeled 'hello world' 'new house')"
+
 expect 2 'target_lang: expected a language of the tokenizer, such as eng_Latn, .*, got "en"' \
     "$program" translate -m nllb --target_lang en 'a'
 expect 2 'source_lang: expected a language of the tokenizer, such as de, .*, got "dee"' \
