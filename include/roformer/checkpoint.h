@@ -75,6 +75,15 @@ typedef enum rf_head {
  * mean of the logits of all tokens. */
 typedef enum rf_summary { RF_SUMMARY_LAST, RF_SUMMARY_FIRST, RF_SUMMARY_MEAN, RF_SUMMARY_LATE } rf_summary;
 
+/* What distinguishes a DeBERTa from models with the position encoding "deberta", which have both terms, a norm of the
+ * position vectors (norm_rel_ebd) and no other positions: without the term "c2p" or "p2c" of pos_att_type, without the
+ * norm, without terms of positions at all (relative_attention), with learned positions in the embeddings
+ * (position_biased_input), with the newer language-model head (legacy false). */
+enum {
+    RF_DEBERTA_NO_C2P = 1, RF_DEBERTA_NO_P2C = 2, RF_DEBERTA_NO_NORM = 4, RF_DEBERTA_NO_RELATIVE = 8,
+    RF_DEBERTA_ABSOLUTE = 16, RF_DEBERTA_NEW_HEAD = 32
+};
+
 /* Scaling of rotary positions beyond the trained length: rope_scaling of config.json, with transformers' names. 0 means
  * that a number is not given. */
 typedef enum rf_rope_type {
@@ -252,6 +261,14 @@ typedef struct rf_config {
     int use_parallel_residual;
     /* GPT-2: 1: scores of layer l, counted from 0, are divided by l + 1 as well. */
     int scale_attn_by_inverse_layer_idx;
+    /* DeBERTa: RF_DEBERTA_*, joined; the activation (RF_ACT_NONE: gelu) and the dropout of its pooler; the activation
+       (RF_ACT_NONE: tanh) and the groups (0: 1) of the convolution after its first layer, which conv_kernel_size
+       above 0 gives. */
+    int deberta;
+    rf_act pooler_act;
+    double pooler_dropout;
+    rf_act conv_act;
+    int64_t conv_groups;
 } rf_config;
 
 /* Sets the defaults of transformers' RoFormerConfig. */

@@ -138,7 +138,8 @@ rf_status rf__position_reaches(const rf_config *c, int64_t tokens, rf_error *why
 {
     const rf_position *p;
     const rf_status status = rf__position_find(c, &p, why);
-    if (status || p->flags & RF_POSITION_EXTRAPOLATES || tokens <= c->max_position_embeddings) return status;
+    const bool extrapolates = p->flags & RF_POSITION_EXTRAPOLATES && !(c->deberta & RF_DEBERTA_ABSOLUTE);
+    if (status || extrapolates || tokens <= c->max_position_embeddings) return status;
     return rf_fail(why, RF_EARG, "max_length: expected at most the model's %lld positions (max_position_embeddings, "
                    "position_embedding_type \"%s\"), got a text of %lld tokens; a smaller max_length cuts it",
                    (long long)c->max_position_embeddings, p->name, (long long)tokens);

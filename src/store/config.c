@@ -202,7 +202,7 @@ bool rf__config_same_positions(const rf_config *a, const rf_config *b)
     char *text[4] = {rf__config_rope_json(a), rf__config_rope_json(b), rf__config_attention_text(a),
                      rf__config_attention_text(b)};
     bool same = !strcmp(a->position_embedding_type, b->position_embedding_type) && a->rope_thetas == b->rope_thetas &&
-                a->rope_scaled_layers == b->rope_scaled_layers;
+                a->rope_scaled_layers == b->rope_scaled_layers && a->deberta == b->deberta;
     for (size_t i = 0; i < RF_COUNT(text); i += 2)
         same = same && !strcmp(text[i] ? text[i] : "", text[i + 1] ? text[i + 1] : "");
     for (size_t i = 0; i < RF_COUNT(keys) && same; i++) {
@@ -291,14 +291,12 @@ bool rf__act_named(const char *name, rf_act *out)
     return false;
 }
 
-static rf_status read_act(const rf_family_config *f, const char *file, const json_t *root, rf_config *c, rf_error *why)
+rf_status rf__config_read_act(const char *file, const json_t *root, const char *key, rf_act *out, rf_error *why)
 {
-    const char *key = rf__config_act_key(f);
     const json_t *v = json_object_get(root, key);
-    if (!v || rf__config_idle(f, key)) return RF_OK;
+    if (!v) return RF_OK;
     if (!json_is_string(v)) return rf__wrong_type(file, key, v, "a string", why);
-    if (f->act_name && !strcasecmp(json_string_value(v), f->act_name)) return c->hidden_act = f->usual_act, RF_OK;
-    if (rf__act_named(json_string_value(v), &c->hidden_act)) return RF_OK;
+    if (rf__act_named(json_string_value(v), out)) return RF_OK;
     static const char names[] =
 #define RFA(constant, kernel, torch, y, ...) #__VA_ARGS__ ", "
 #include "roformer/kernel/acts.def"
@@ -306,6 +304,14 @@ static rf_status read_act(const rf_family_config *f, const char *file, const jso
         ;
     return rf_fail(why, RF_EUNSUPPORTED, "%s: %s: expected one of %sgot \"%s\"", file, key, names,
                    rf__printable(json_string_value(v)).text);
+}
+
+static rf_status read_act(const rf_family_config *f, const char *file, const json_t *root, rf_config *c, rf_error *why)
+{
+    const char *key = rf__config_act_key(f), *name = json_string_value(json_object_get(root, key));
+    if (rf__config_idle(f, key)) return RF_OK;
+    if (f->act_name && name && !strcasecmp(name, f->act_name)) return c->hidden_act = f->usual_act, RF_OK;
+    return rf__config_read_act(file, root, key, &c->hidden_act, why);
 }
 
 /* Reads the name of an encoding into one of the two texts of a config. Where a family's class has one encoding and does
@@ -351,11 +357,12 @@ static rf_status read_positions(const rf_family_config *f, const char *file, con
     return s;
 }
 
-/* Keys of DeBERTa's own config.json that would change the mathematics. Where they are missing, their defaults are what
- * this library computes. */
-static rf_status refuse_debertas(const char *file, const json_t *root, const rf_config *c, rf_error *why)
+/* Keys of DeBERTa's own config.json that would change the mathematics of a RoFormer with its encoding. Where they are
+ * missing, their defaults are what this library computes. */
+static rf_status refuse_debertas(const rf_family_config *f, const char *file, const json_t *root, const rf_config *c,
+                                 rf_error *why)
 {
-    if (strcmp(c->position_embedding_type, "deberta")) return RF_OK;
+    if (!f->any_position || strcmp(c->position_embedding_type, "deberta")) return RF_OK;
     const json_t *norm = json_object_get(root, "norm_rel_ebd"), *kinds = json_object_get(root, "pos_att_type");
     const json_t *kernel = json_object_get(root, "conv_kernel_size");
     if (norm && !(json_is_string(norm) && !strcmp(json_string_value(norm), "layer_norm")))
@@ -427,7 +434,7 @@ static rf_status read_root(const rf_ctx *ctx, const char *file, const json_t *ro
     if (!s) s = rf__config_read_rope(ctx, f, file, root, c, why);
     if (!s) s = rf__config_read_attention(ctx, file, root, c, why);
     if (!s) s = read_positions(f, file, root, c, why);
-    if (!s) s = refuse_debertas(file, root, c, why);
+    if (!s) s = refuse_debertas(f, file, root, c, why);
     if (!s) s = read_architecture(f, file, json_object_get(root, "architectures"), c, why);
     if (!s && f->read) s = f->read(file, root, c, why);
     if (!s) s = check_causal(f, file, root, c, why);

@@ -144,6 +144,8 @@ double rf__config_value(const rf_config *c, const rf_config_key *k);
 rf_status rf__config_read_key(const char *file, const rf_config_key *k, const json_t *v, rf_config *c, rf_error *why);
 bool rf__act_named(const char *name, rf_act *out);                  /* false: no activation has this name            */
 const char *rf__config_act_key(const rf_family_config *f);                  /* "hidden_act", or the family's own name */
+/* The activation that a key names; without the key, *out is unchanged. RF_EUNSUPPORTED: another one. */
+rf_status rf__config_read_act(const char *file, const json_t *root, const char *key, rf_act *out, rf_error *why);
 rf_status rf__config_check_key(const rf_config *c, const rf_config_key *k, const char *name, rf_error *why);
 
 /* The row of the position table for the first position: 0, or pad_token_id + 1 (RF_KEY_AFTER_PAD). */

@@ -88,6 +88,29 @@ static void with_the_bias(void **state)
                                   .formula = beside_formula});
 }
 
+static rf_tensor *around_run(rf_graph *g, rf_tensor *const in[], const void *what)
+{
+    (void)what;
+    return rf__around(g, in[0], in[1]);
+}
+
+static void around_formula(double *y, const double *const in[], const void *what)
+{
+    (void)what;
+    for (int i = 0; i < 3 * C; i++) y[i] = i < C ? in[0][i] : i < 2 * C ? 0 : in[1][i - 2 * C];
+}
+
+static void around_zeros(void **state)
+{
+    (void)state;
+    t_gradient(&(t_gradient_case){.op = RF_OP_around,
+                                  .in = {{1, {C}}, {1, {C}}},
+                                  .ys = 3 * C,
+                                  .depth = 1,
+                                  .run = around_run,
+                                  .formula = around_formula});
+}
+
 static rf_tensor *bias_run(rf_graph *g, rf_tensor *const in[], const void *what)
 {
     return rf__kernel_bias(g, in[0], in[1], R, *(const int *)what);
@@ -119,10 +142,11 @@ static void refusals(void **state)
 {
     (void)state;
     rf_ctx *ctx = t_ctx(1, NULL);
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 5; i++) {
         static const char *const says[] = {"dots: expected as many weights as columns",
                                            "tables for the heads, got rows of 12",
-                                           "and b [N,H], got [5,12], [5,5] and", "offsets of 0 or more, got [5], [12]"};
+                                           "and b [N,H], got [5,12], [5,5] and", "offsets of 0 or more, got [5], [12]",
+                                           "around: expected two vectors of one length, got [12] and [5]"};
         rf_graph *g = NULL;
         assert_int_equal(rf__graph_new(ctx, &g, NULL), RF_OK);
         rf_tensor *x = rf__input(g, t_normal(N * C), NULL, 2, (int64_t[]){N, C}),
@@ -133,6 +157,7 @@ static void refusals(void **state)
         if (i == 1) rf__segment(g, x, w, x, H, types, TYPES);
         if (i == 2) rf__beside(g, x, five, five);
         if (i == 3) rf__kernel_bias(g, v, w, R, 0);
+        if (i == 4) rf__around(g, w, v);
         t_failed(rf__graph_error(g), RF_ESHAPE, says[i]);
         rf__graph_free(g);
     }
@@ -144,7 +169,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(dots),        cmocka_unit_test(segment),  cmocka_unit_test(with_the_bias),
-        cmocka_unit_test(kernel_bias), cmocka_unit_test(refusals),
+        cmocka_unit_test(kernel_bias), cmocka_unit_test(around_zeros), cmocka_unit_test(refusals),
     };
     return cmocka_run_group_tests_name("graph/relative_ops", tests, NULL, NULL);
 }

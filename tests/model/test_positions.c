@@ -319,6 +319,7 @@ static bool formula(const char *name, double b, double *y, const double *x, doub
                     out[e] += w[2][e * WIDTH + j] * (j % 2 ? cos(angle) : sin(angle));
                 }
             } else if (!strcmp(name, "absolute") || !strcmp(name, "mpnet")) out[e] = in[e] + u[m * E + e];
+            else if (strstr(name, "deberta")) out[e] = in[e];               /* without position_biased_input */
             else if (!strcmp(name, "product")) out[e] = in[e] * (1 + u[m * E + e]);
             else if (!strcmp(name, "hierarchical"))        /* max_position_embeddings is 3 here: m = 3 i + j */
                 out[e] = in[e] + a * (u[m / 3 * E + e] - a * u[e]) / (1 - a) +

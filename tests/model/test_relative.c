@@ -108,10 +108,15 @@ static void project(const rf_config *c, double *const w[], struct projected *p)
         const int span = (int)(c->position_buckets > 0 ? c->position_buckets : c->max_relative_positions);
         for (int r = 0; r < 2 * span; r++) {
             double x[C];
-            layer_norm(x, w[0] + r * C, w[1], w[2], c->layer_norm_eps);
-            const bool share = c->share_att_key;                              /* w[3], w[4]: of queries, keys, values */
-            times_matrix(p->a[r], x, share ? w[3] + C * C : w[3], share ? w[4] + C : w[4]);         /* keys of places */
-            times_matrix(p->b[r], x, share ? w[3] : w[5], share ? w[4] : w[6]);                        /* queries     */
+            const bool share = c->share_att_key, normed = !(c->deberta & RF_DEBERTA_NO_NORM);
+            double *const *own = w + (normed ? 3 : 1);                        /* shared: of queries, keys, values     */
+            if (normed) layer_norm(x, w[0] + r * C, w[1], w[2], c->layer_norm_eps);
+            else memcpy(x, w[0] + r * C, sizeof x);
+            if (!(c->deberta & RF_DEBERTA_NO_C2P)) {                                                /* keys of places */
+                times_matrix(p->a[r], x, share ? own[0] + C * C : own[0], share ? own[1] + C : own[1]);
+                if (!share) own += 2;
+            }
+            if (!(c->deberta & RF_DEBERTA_NO_P2C)) times_matrix(p->b[r], x, own[0], own[1]);        /* and queries    */
         }
     }
 }
@@ -157,7 +162,9 @@ static double score_of(const rf_config *c, double *const w[], const struct proje
     }
     if (is(c, "deberta")) {
         const int row = deberta_row(m - n, (int)c->position_buckets, (int)c->max_relative_positions);
-        return (inner(q, k) + inner(q, p->a[row] + h * D) + inner(k, p->b[row] + h * D)) / sqrt(3.0 * D);
+        const bool c2p = !(c->deberta & RF_DEBERTA_NO_C2P), p2c = !(c->deberta & RF_DEBERTA_NO_P2C);
+        return (inner(q, k) + (c2p ? inner(q, p->a[row] + h * D) : 0) + (p2c ? inner(k, p->b[row] + h * D) : 0)) /
+               sqrt((1.0 + c2p + p2c) * D);
     }
     assert_true(is(c, "transformer_xl") || is(c, "xlnet"));
     double q_u[D], q_v[D], q_s[D], sum;     /* the query's bias here has u, relative_bias v - u, segment_bias s - u */
@@ -299,6 +306,9 @@ static void check(const rf_config *c)
     t_free_all();
 }
 
+static const int debertas[] = {RF_DEBERTA_NO_C2P, RF_DEBERTA_NO_P2C, RF_DEBERTA_NO_NORM,
+                               RF_DEBERTA_NO_P2C | RF_DEBERTA_NO_NORM};
+
 static void formulas_and_gradients(void **state)
 {
     (void)state;
@@ -311,8 +321,13 @@ static void formulas_and_gradients(void **state)
     }
     for (size_t i = 0; i < RF_COUNT(cases); i++)
         for (int causal = 0; causal < 2; causal++) {
-            const rf_config c = config_of(H, D, causal, cases[i]);
+            rf_config c = config_of(H, D, causal, cases[i]);
+            c.hidden_dropout_prob = 0;                                        /* which DeBERTa's offsets have         */
             check(&c);
+            for (size_t k = 0; is(&c, "deberta") && k < RF_COUNT(debertas); k++) {
+                c.deberta = debertas[k];
+                check(&c);
+            }
         }
 }
 

@@ -6,7 +6,11 @@
  * for positions, or with share_att_key (the published versions 2 and 3) those of its words.  Both terms use the row of
  * m - n, as the authors' code does; the paper's Eq. 4 has n - m in the last, which relabels a learned table. S =
  * position_buckets if positive, and bucket then grows with the logarithm beyond S / 2 until max_relative_positions
- * (version 2); else S = max_relative_positions, and bucket is the distance itself. */
+ * (version 2); else S = max_relative_positions, and bucket is the distance itself.
+ *
+ * A DeBERTa (families/deberta_v2.c) may lack the norm, or one or both terms, each of which counts in the root: 3 is 1 +
+ * the number of terms. It may have learned vectors of positions besides, as BERT. Version 1 has other names of W_K and
+ * W_Q, and no bias of W_K. */
 #include "model/position.h"
 
 #include <math.h>
@@ -19,12 +23,18 @@ static int64_t farthest(const rf_config *c)
 
 static int64_t span(const rf_config *c) { return c->position_buckets > 0 ? c->position_buckets : farthest(c); }
 
+/* log x, rounded to f32 before and after, as transformers computes it. */
+static float log_of(double x) { return (float)log((double)(float)x); }
+
+/* In f32, as in transformers: where the logarithm is next to a whole number, a double would be rounded up to another
+ * bucket. */
 static int64_t bucket(const rf_config *c, int64_t d)
 {
     const int64_t middle = c->position_buckets / 2, distance = llabs((long long)d);
     if (c->position_buckets <= 0 || distance <= middle) return d;
-    const double share = log((double)distance / (double)middle) / log((double)(farthest(c) - 1) / (double)middle);
-    const int64_t b = (int64_t)ceil(share * (double)(middle - 1)) + middle;
+    const float far = log_of((double)(farthest(c) - 1) / (double)middle),
+                share = log_of((double)((float)distance / (float)middle)) / far;
+    const int64_t b = (int64_t)ceilf(share * (float)(middle - 1)) + middle;
     return d < 0 ? -b : b;
 }
 
@@ -46,15 +56,45 @@ static int64_t reach(const rf_config *c)
     return rf__max64(near, last < INT32_MAX - 2 ? (int64_t)last + 2 : INT32_MAX);
 }
 
+static bool relative(const rf_config *c) { return !(c->deberta & RF_DEBERTA_NO_RELATIVE); }
+static bool has_c2p(const rf_config *c) { return !(c->deberta & RF_DEBERTA_NO_C2P); }
+static bool has_p2c(const rf_config *c) { return !(c->deberta & RF_DEBERTA_NO_P2C); }
+static bool absolute(const rf_config *c) { return c->deberta & RF_DEBERTA_ABSOLUTE; }
+static bool version_1(const rf_config *c) { return !strcmp(c->family, "deberta"); }
+
+/* Position keys, with which the queries of words are multiplied (c2p), and position queries for the keys of words
+ * (p2c). */
 enum { QUERY, KEY };
+
+/* The matrices that project positions, in the order of their tables; returns how many. */
+static int terms(const rf_config *c, int which[2])
+{
+    int n = 0;
+    if (has_p2c(c)) which[n++] = QUERY;
+    if (has_c2p(c)) which[n++] = KEY;
+    return relative(c) ? n : 0;
+}
 
 /* W e + b: with the layer's own matrices for positions, or with share_att_key those for its words. */
 static rf_tensor *projected(rf_graph *g, const rf_layer_context *at, rf_tensor *e, int which)
 {
-    rf_tensor *const *w = at->weight + (which == KEY ? 0 : 2);
-    const int64_t C = at->config->hidden_size;
-    return at->config->share_att_key ? rf__linear_part(g, e, at->qkv, at->qkv_bias, which * C, C, RF_ACT_NONE)
-                                     : rf__linear(g, e, w[0], w[1], RF_ACT_NONE);
+    const rf_config *c = at->config;
+    const int64_t C = c->hidden_size;
+    if (c->share_att_key) return rf__linear_part(g, e, at->qkv, at->qkv_bias, which * C, C, RF_ACT_NONE);
+    rf_tensor *const *w = at->weight;
+    if (which == KEY) return rf__linear(g, e, w[0], version_1(c) ? NULL : w[1], RF_ACT_NONE);
+    if (has_c2p(c)) w += version_1(c) ? 1 : 2;                    /* only those that a model has are there            */
+    return rf__linear(g, e, w[0], w[1], RF_ACT_NONE);
+}
+
+/* e of some rows, normalized. */
+static rf_tensor *vectors_of(rf_graph *g, const rf_layer_context *at, const int32_t *rows, int64_t n)
+{
+    const rf_config *c = at->config;
+    rf_tensor *const *w = at->shared + absolute(c), *e = rf__rows(g, w[0], rows, n);
+    if (!(c->deberta & RF_DEBERTA_NO_NORM))
+        e = rf__norm(g, e, NULL, 0, w[1], w[2], c->layer_norm_eps, RF_NORM_LAYER);
+    return rf__dropout(g, e, c->hidden_dropout_prob);
 }
 
 /* Rows decrease as r increases, so the rows for offsets up to `clip` are adjacent: only these are projected, each once.
@@ -66,15 +106,16 @@ static void make(rf_graph *g, const rf_layer_context *at, int64_t clip, rf_tenso
                   n = highest - lowest + 1;
     const int32_t *rows = rf__relative_rows(g, at, clip, row);
     int32_t *met = rf__push(g, (size_t)n, sizeof *met), *row_of = rf__push(g, (size_t)all, sizeof *row_of);
-    table[QUERY] = table[KEY] = &g->nil.t;
+    int which[2];
+    const int count = terms(c, which);
+    for (int i = 0; i < count; i++) table[i] = &g->nil.t;
     if (!rows || !met || !row_of) return;
     for (int64_t i = 0; i < n; i++) met[i] = (int32_t)(highest - i);
     for (int64_t i = 0; i < all; i++) row_of[i] = (int32_t)(highest - rf__max64(rows[i], lowest));
-    rf_tensor *const e = rf__norm(g, rf__rows(g, at->shared[0], met, n), NULL, 0, at->shared[1], at->shared[2],
-                                  c->layer_norm_eps, RF_NORM_LAYER);
-    for (int which = QUERY; which <= KEY; which++) {
-        rf_tensor *const x = projected(g, at, e, which);
-        table[which] = n == all ? x : rf__rows(g, x, row_of, all);
+    rf_tensor *const e = vectors_of(g, at, met, n);
+    for (int i = 0; i < count; i++) {
+        rf_tensor *const x = projected(g, at, e, which[i]);
+        table[i] = n == all ? x : rf__rows(g, x, row_of, all);
     }
 }
 
@@ -84,17 +125,24 @@ static void relate(rf_graph *g, const rf_layer_context *at, rf_tensor *qkv, rf_a
     (void)qkv;
     const rf_config *c = at->config;
     rf_tensor *table[2];
+    int which[2];
+    const int n = terms(c, which), counted = 1 + has_c2p(c) + has_p2c(c);
+    spec->scale = 1 / sqrt((double)(counted * (c->hidden_size / c->num_attention_heads)));
+    if (!n) return;
     spec->clip = rf__min64(rf__relative_reach(g, at), reach(c));
-    spec->scale = 1 / sqrt(3 * (double)(c->hidden_size / c->num_attention_heads));
-    rf__relative_tables(g, at, spec->clip, reach(c), make, table, 2);
-    spec->relative_query = table[KEY];
-    spec->relative_key = table[QUERY];
+    rf__relative_tables(g, at, spec->clip, reach(c), make, table, n);
+    for (int i = 0; i < n; i++) *(which[i] == KEY ? &spec->relative_query : &spec->relative_key) = table[i];
+}
+
+static rf_tensor *embed(rf_graph *g, const rf_layer_context *at, rf_tensor *words)
+{
+    return absolute(at->config) ? rf__absolute_embed(g, at, words) : words;
 }
 
 static rf_status check(const rf_config *c, rf_error *why)
 {
-    if (c->position_buckets <= 0 || (c->position_buckets >= 4 && farthest(c) - 1 > c->position_buckets / 2))
-        return RF_OK;
+    if (!relative(c) || c->position_buckets <= 0) return RF_OK;
+    if (c->position_buckets >= 4 && farthest(c) - 1 > c->position_buckets / 2) return RF_OK;
     return rf_fail(why, RF_EDATA, "config.json: position_buckets: expected at least 4, and positions beyond half of "
                    "them, got %lld with positions to %lld", (long long)c->position_buckets, (long long)farthest(c));
 }
@@ -105,23 +153,37 @@ static int64_t extent(const rf_config *c, char letter)
     return 2 * span(c);
 }
 
-static bool when_unshared(const rf_config *c, int64_t layer)
-{
-    (void)layer;
-    return !c->share_att_key;
-}
+#define WHEN(name, condition)                                                                                          \
+    static bool when_##name(const rf_config *c, int64_t layer)                                                         \
+    {                                                                                                                  \
+        (void)layer;                                                                                                   \
+        return condition;                                                                                              \
+    }
+WHEN(absolute, absolute(c))
+WHEN(relative, relative(c))
+WHEN(normed, !(c->deberta & RF_DEBERTA_NO_NORM))
+WHEN(c2p, relative(c) && has_c2p(c) && !c->share_att_key && !version_1(c))
+WHEN(p2c, relative(c) && has_p2c(c) && !c->share_att_key && !version_1(c))
+WHEN(first_c2p, relative(c) && has_c2p(c) && version_1(c))
+WHEN(first_p2c, relative(c) && has_p2c(c) && version_1(c))
+#undef WHEN
 
+/* Learned vectors come first, where rf__absolute_embed expects them. */
 static const rf_param_row shared[] = {
-    {"encoder.rel_embeddings.weight", "BC", RF_INIT_NORMAL, true, 0, NULL},
-    {"encoder.LayerNorm.weight", "C", RF_INIT_ONES, false, 0, NULL},
-    {"encoder.LayerNorm.bias", "C", RF_INIT_ZEROS, false, 0, NULL},
+    {"embeddings.position_embeddings.weight", "PE", RF_INIT_NORMAL, true, 0, when_absolute},
+    {"encoder.rel_embeddings.weight", "BC", RF_INIT_NORMAL, true, 0, when_relative},
+    {"encoder.LayerNorm.weight", "C", RF_INIT_ONES, false, 0, when_normed},
+    {"encoder.LayerNorm.bias", "C", RF_INIT_ZEROS, false, 0, when_normed},
     {0},
 };
 static const rf_param_row layer[] = {
-    {"attention.self.pos_key_proj.weight", "CC", RF_INIT_NORMAL, true, 0, when_unshared},
-    {"attention.self.pos_key_proj.bias", "C", RF_INIT_ZEROS, false, 0, when_unshared},
-    {"attention.self.pos_query_proj.weight", "CC", RF_INIT_NORMAL, true, 0, when_unshared},
-    {"attention.self.pos_query_proj.bias", "C", RF_INIT_ZEROS, false, 0, when_unshared},
+    {"attention.self.pos_key_proj.weight", "CC", RF_INIT_NORMAL, true, 0, when_c2p},
+    {"attention.self.pos_key_proj.bias", "C", RF_INIT_ZEROS, false, 0, when_c2p},
+    {"attention.self.pos_query_proj.weight", "CC", RF_INIT_NORMAL, true, 0, when_p2c},
+    {"attention.self.pos_query_proj.bias", "C", RF_INIT_ZEROS, false, 0, when_p2c},
+    {"attention.self.pos_proj.weight", "CC", RF_INIT_NORMAL, true, 0, when_first_c2p},
+    {"attention.self.pos_q_proj.weight", "CC", RF_INIT_NORMAL, true, 0, when_first_p2c},
+    {"attention.self.pos_q_proj.bias", "C", RF_INIT_ZEROS, false, 0, when_first_p2c},
     {0},
 };
 
@@ -134,5 +196,6 @@ const rf_position rf__position_deberta = {
     .layer = layer,
     .extent = extent,
     .check = check,
+    .embed = embed,
     .relate = relate,
 };
