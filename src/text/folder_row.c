@@ -115,6 +115,7 @@ static const struct { const char *model_type, *file, *class; } model_classes[] =
     {"mpnet", RF_FILE_VOCAB, "MPNetTokenizer"},
     {"roberta", RF_FILE_MERGES, "RobertaTokenizer"},
     {"gpt2", RF_FILE_MERGES, "GPT2Tokenizer"},
+    {"deberta", RF_FILE_MERGES, "DebertaTokenizer"},
     {"qwen2", RF_FILE_MERGES, "Qwen2Tokenizer"},
     {"qwen3", RF_FILE_MERGES, "Qwen2Tokenizer"},
     {"albert", RF_FILE_SUBWORDS, "AlbertTokenizer"},

@@ -4,8 +4,8 @@
  * what that changes (docs/formats.md has the same for readers); both, 5.24 and 4.57, unless a column says otherwise:
  *
  *   class                           what the class decides                               from the key (default)
- *   GPT2, Qwen2, RobertaTokenizer,  ByteLevel's add_prefix_space                         add_prefix_space (false)
- *   BartTokenizer
+ *   GPT2, Qwen2, Roberta-, Bart-,   ByteLevel's add_prefix_space                         add_prefix_space (false)
+ *   DebertaTokenizer
  *   Roberta- and BartTokenizer      RobertaProcessing, if there is no post_processor     cls_token, sep_token
  *                                   (5.24; 4.57 adds no tokens)
  *   LlamaTokenizer                  only 4.57: the tokens around a text                  add_bos_token (true),
@@ -28,6 +28,7 @@ enum { PREFIX = 1, FRAME = 2, ENDS = 4, LANGUAGES = 8, MASK = 16 };
 static const struct { const char *class, *model_type; int changes; } rows[] = {
     {"GPT2Tokenizer", "gpt2", PREFIX},
     {"Qwen2Tokenizer", "qwen2", PREFIX},
+    {"DebertaTokenizer", "deberta", PREFIX},
     {"RobertaTokenizer", "roberta", PREFIX | FRAME},
     {"BartTokenizer", "bart", PREFIX | FRAME},
     {"LlamaTokenizer", NULL, ENDS},
@@ -153,8 +154,7 @@ rf_status rf__folder_ends(rf_tokenizer_folder *f, int first, int last, json_t **
     return *out ? RF_OK : rf_fail(f->why, RF_ENOMEM, "%s: post_processor: out of memory", f->fast_path);
 }
 
-/* Whether transformers 5 wrote the folder. */
-static rf_status is_new(rf_tokenizer_folder *f, bool *out)
+rf_status rf__folder_is_new(rf_tokenizer_folder *f, bool *out)
 {
     rf_status status = f->model ? RF_OK : rf__folder_json(f, RF_FILE_CONFIG, f->model_path, &f->model);
     const char *version = json_string_value(json_object_get(f->model, "transformers_version"));
@@ -166,7 +166,7 @@ static rf_status set_ends(rf_tokenizer_folder *f)
 {
     bool new = false;
     json_t *frame = NULL;
-    rf_status status = is_new(f, &new);
+    rf_status status = rf__folder_is_new(f, &new);
     if (status || new) return status;
     status = rf__folder_ends(f, 1, 0, &frame);
     return status ? status : put_part(f, "post_processor", frame);

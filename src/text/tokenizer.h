@@ -276,6 +276,7 @@ const char *rf__folder_name(const rf_tokenizer_folder *f, const char *key);
 const char *rf__folder_pieces(const rf_tokenizer_folder *f);
 /* rebuild.c: whether the class is this one (also with "Fast"), or without a class the model_type of config.json. */
 bool rf__folder_is(const rf_tokenizer_folder *f, const char *class, const char *model_type);
+rf_status rf__folder_is_new(rf_tokenizer_folder *f, bool *out);      /* whether transformers 5 wrote the folder       */
 rf_status rf__folder_rebuild(rf_tokenizer_folder *f);     /* what the settings change in f->fast                      */
 rf_status rf__folder_rewrite(rf_tokenizer_folder *f, char **text, size_t *size);   /* the same in the file's text     */
 rf_status rf__folder_lowers(rf_tokenizer_folder *f);      /* sets f->lowers                                           */

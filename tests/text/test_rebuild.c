@@ -2,7 +2,8 @@
  * change, as transformers and sentence-transformers have it.
  * mirrors rebuild.c
  * mirrors merges.c
- * mirrors spm_folder.c */
+ * mirrors spm_folder.c
+ * mirrors spm_deberta.c */
 #include "one_context.h"
 #include "opened.h"
 
@@ -242,6 +243,118 @@ static void a_sentencepiece_model_alone(void **state)
     check_model_alone("albert.model", "spiece.model", "AlbertTokenizer", "albert", "albert");
 }
 
+/* A folder with a SentencePiece model alone. */
+typedef struct alone { const char *golden, *from, *file, *class, *config; } alone;
+
+/* By its class and by its model type: the ids of transformers (tools/golden/golden_spm_folder.py). */
+static void check_alone(const alone *is)
+{
+    char class[64], rows_path[64];
+    snprintf(class, sizeof class, "{\"tokenizer_class\": \"%s\"}", is->class);
+    snprintf(rows_path, sizeof rows_path, "tests/golden/subwords/%s.json", is->golden);
+    json_t *rows = json_load_file(rows_path, 0, NULL), *row, *id;
+    char *model;
+    size_t size, i, k;
+    rf_error why = {0};
+    assert_non_null(rows);
+    if (rf__read_file(ctx, is->from, 1 << 24, &model, &size, &why)) fail_msg("%s", why.text);
+    for (int by_class = 0; by_class < 2; by_class++) {
+        const char *folder = t_folder(), *settings = by_class ? class : "{}";
+        t_write(folder, is->file, model, size);
+        t_write(folder, "tokenizer_config.json", settings, strlen(settings));
+        t_write(folder, "config.json", is->config, strlen(is->config));
+        rf_tokenizer *t = opened(folder);
+        rf_encoding e;
+        rf_encoding_init(&e, ctx);
+        json_array_foreach(rows, i, row) {
+            const char *text = json_string_value(json_object_get(row, "text"));
+            if (rf_encode(t, text, strlen(text), NULL, 0, 0, 0, &e, NULL, &why)) fail_msg("%s", why.text);
+            assert_int_equal(e.n, json_array_size(json_object_get(row, "ids")));
+            json_array_foreach(json_object_get(row, "ids"), k, id) assert_int_equal(e.id[k], json_integer_value(id));
+        }
+        rf_encoding_clear(&e);
+        rf_tokenizer_free(t);
+        same(folder, folder);
+    }
+    rf__free(ctx, model);
+    json_decref(rows);
+}
+
+/* DeBERTa's, as either version of transformers reads it. */
+static void a_model_of_deberta_alone(void **state)
+{
+    (void)state;
+    static const char deberta[] = "tests/golden/deberta_v2/whole/spm.model";
+    static const alone folders[] = {
+        {"deberta_old", deberta, "spm.model", "DebertaV2Tokenizer", "{\"model_type\": \"deberta-v2\"}"},
+        {"deberta_new", deberta, "spm.model", "DebertaV2TokenizerFast",
+         "{\"model_type\": \"deberta-v2\", \"transformers_version\": \"5.24.0\"}"},
+    };
+    for (size_t i = 0; i < RF_COUNT(folders); i++) check_alone(&folders[i]);
+}
+
+/* What the settings of DeBERTa change in it: ids of transformers 4.57. */
+static void deberta_lowers_and_splits(void **state)
+{
+    (void)state;
+    static const char settings[] = "{\"do_lower_case\": %s, \"split_by_punct\": %s}", config[] = "{\"model_type\": "
+                                   "\"deberta-v2\"}", text[] = "THE SEA, a";
+    static const int32_t ids[4][9] = {{1, 6, 3, 6, 3, 16, 22, 2}, {1, 8, 12, 7, 10, 16, 22, 2},
+                                      {1, 6, 3, 6, 3, 6, 16, 22, 2}, {1, 8, 12, 7, 10, 6, 16, 22, 2}};
+    char *model;
+    size_t size;
+    rf_error why = {0};
+    if (rf__read_file(ctx, "tests/golden/deberta_v2/whole/spm.model", 1 << 24, &model, &size, &why))
+        fail_msg("%s", why.text);
+    for (int i = 0; i < 4; i++) {
+        char own[96];
+        const char *folder = t_folder();
+        snprintf(own, sizeof own, settings, i & 1 ? "true" : "false", i & 2 ? "true" : "false");
+        t_write(folder, "spm.model", model, size);
+        t_write(folder, "tokenizer_config.json", own, strlen(own));
+        t_write(folder, "config.json", config, strlen(config));
+        rf_tokenizer *t = opened(folder);
+        rf_encoding e;
+        rf_encoding_init(&e, ctx);
+        if (rf_encode(t, text, strlen(text), NULL, 0, 0, 0, &e, NULL, &why)) fail_msg("%s", why.text);
+        assert_int_equal(e.n, i & 2 ? 9 : 8);
+        assert_memory_equal(e.id, ids[i], e.n * sizeof *e.id);
+        rf_encoding_clear(&e);
+        rf_tokenizer_free(t);
+    }
+    rf__free(ctx, model);
+}
+
+/* The class of DeBERTa's version 1 puts [CLS] and [SEP] around texts; [MASK] takes the blanks before it unless
+ * transformers 5 wrote the folder. */
+static void deberta_has_its_ends(void **state)
+{
+    (void)state;
+    static const char vocab[] = "{\"[PAD]\":0,\"[CLS]\":1,\"[SEP]\":2,\"[UNK]\":3,\"a\":4,\"\xC4\xA0\":5,\"b\":6,"
+                                "\"\xC4\xA0" "b\":7,\"[MASK]\":8}", merges[] = "#version: 0.2\n\xC4\xA0 b\n";
+    static const char *const config[] = {"{\"model_type\": \"deberta\"}",
+                                         "{\"model_type\": \"deberta\", \"transformers_version\": \"5.0.0\"}"};
+    static const int32_t ids[2][7] = {{1, 4, 8, 7, 2, 6, 2}, {1, 4, 5, 8, 7, 2, 6}}, types[7] = {0, 0, 0, 0, 0, 1, 1};
+    for (int new = 0; new < 2; new++) {
+        const char *folder = t_folder(), *settings = "{\"vocab_type\": \"gpt2\"}";
+        t_write(folder, "vocab.json", vocab, strlen(vocab));
+        t_write(folder, "merges.txt", merges, strlen(merges));
+        t_write(folder, "tokenizer_config.json", settings, strlen(settings));
+        t_write(folder, "config.json", config[new], strlen(config[new]));
+        rf_tokenizer *t = opened(folder);
+        rf_encoding e;
+        rf_error why = {0};
+        rf_encoding_init(&e, ctx);
+        if (rf_encode(t, "a [MASK] b", 10, "b", 1, 0, 0, &e, NULL, &why)) fail_msg("%s", why.text);
+        assert_int_equal(e.n, 7 + new);
+        assert_memory_equal(e.id, ids[new], sizeof ids[new]);
+        if (!new) assert_memory_equal(e.type, types, sizeof types);
+        rf_encoding_clear(&e);
+        rf_tokenizer_free(t);
+        same(folder, folder);
+    }
+}
+
 /* What is missing is said, and no list is cut. */
 static void a_class_without_its_file(void **state)
 {
@@ -261,6 +374,8 @@ int main(void)
         cmocka_unit_test(the_class_decides_the_prefix), cmocka_unit_test(roberta_has_its_ends),
         cmocka_unit_test(older_files),                  cmocka_unit_test(lowercase_comes_first),
         cmocka_unit_test(bert_lowers_as_well_itself),   cmocka_unit_test(a_class_without_its_file),
+        cmocka_unit_test(a_model_of_deberta_alone),     cmocka_unit_test(deberta_lowers_and_splits),
+        cmocka_unit_test(deberta_has_its_ends),
         cmocka_unit_test(a_sentencepiece_model_alone),
     };
     return cmocka_run_group_tests_name("text/rebuild", tests, setup, teardown);

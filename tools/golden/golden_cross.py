@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Makes tests/golden/cross/ranks.jsonl: what CrossEncoder.rank of sentence-transformers 6 gives for tiny rerankers that are there already
-(tests/golden/xlm_roberta/whole/pairs, tests/golden/mpnet/whole/pairs), by the activation that config.json names, and with a default
+(tests/golden/xlm_roberta/whole/pairs, tests/golden/mpnet/whole/pairs, tests/golden/deberta_v2/whole/pairs), by the activation that config.json names, and with a default
 prompt in the files that sentence-transformers 6 saves.  Needs torch, transformers 5 and sentence-transformers 6; the test (tests/cli/use/cross.sh) needs none of them.
 
     python tools/golden/golden_cross.py"""
@@ -28,13 +28,16 @@ SAVED = {"modules.json": [{"idx": 0, "name": "0", "path": "", "type": TRANSFORME
                                                "activation_fn": "torch.nn.modules.linear.Identity"}}
 
 
+FILES = {"mpnet": ("tokenizer.json", "tokenizer_config.json"), "deberta_v2": ("spm.model", "tokenizer_config.json")}
+
+
 def folder(family, activation, to):
     """A copy with its tokenizer, which says how long pairs are, and the activation."""
     source = golden.GOLDEN / family / "whole"
     shutil.copytree(source / "pairs", to)
     (to / "scores.txt").unlink(missing_ok=True)
-    if family == "mpnet":
-        for name in ("tokenizer.json", "tokenizer_config.json"):
+    if family in FILES:
+        for name in FILES[family]:
             shutil.copy(source / name, to)
     else:
         shutil.copy(golden.GOLDEN / "fast" / "xlmr.tokenizer.json", to / "tokenizer.json")
@@ -50,7 +53,7 @@ def main():
     root = golden.GOLDEN / "cross"
     lines = []
     with tempfile.TemporaryDirectory() as there:
-        for family in ("xlm_roberta", "mpnet"):
+        for family in ("xlm_roberta", "mpnet", "deberta_v2"):
             for activation in ACTIVATIONS:
                 to = pathlib.Path(there) / f"{family}-{activation}"
                 folder(family, activation, to)

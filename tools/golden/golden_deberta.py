@@ -1,14 +1,19 @@
 #!/usr/bin/env python3
 """Makes tests/golden/deberta_v2 and tests/golden/deberta: tiny DeBERTas of versions 2 and 3, and 1, with random weights and every head, saved by
-transformers, and what transformers computes with them.  Needs torch and transformers 5; the tests need neither.  The formats are those of
+transformers, and what transformers computes with them.  Needs torch, transformers 5 and sentencepiece; the tests need none.  The formats are those of
 golden_models.py and golden_heads.py, which tests/golden/README.md describes.
 
     python tools/golden/golden_deberta.py                    # rewrites both folders
     python tools/golden/golden_deberta.py --check FOLDER...  # transformers loads folders that roformer wrote
 """
+import json
+import shutil
 import sys
+import tempfile
 
-from transformers import (DebertaConfig, DebertaForMaskedLM, DebertaForQuestionAnswering, DebertaForSequenceClassification,
+import sentencepiece
+import torch
+from transformers import (AutoTokenizer, DebertaConfig, DebertaForMaskedLM, DebertaForQuestionAnswering, DebertaForSequenceClassification,
                           DebertaForTokenClassification, DebertaV2Config, DebertaV2ForMaskedLM, DebertaV2ForMultipleChoice,
                           DebertaV2ForQuestionAnswering, DebertaV2ForSequenceClassification, DebertaV2ForTokenClassification)
 
@@ -47,12 +52,56 @@ HEADS_1 = {
     "span": (DebertaForQuestionAnswering, FIRST, [8, 5]),
 }
 
+TEXTS = ["the river runs to the sea", "a small house?", "the small [MASK] runs", "(well), it's a house!"]
+WORDS = ["the river runs to the sea", "a small house by the sea", "it's well, he said (at sea)!", "small rivers run to small seas, and houses stay"]
+RULES = {"ﬁ": "fi", "½": "1/2", "Ⅳ": "IV", "\u3000": " ", "\u00a0": " ", "\t": " ", "\n": " "}
+
+
+def pieces(folder):
+    """spm.model as DeBERTa's, with a charsmap of a few rules; and the settings as the authors have them."""
+    with tempfile.TemporaryDirectory() as t:
+        with open(t + "/rules.tsv", "w") as f:
+            f.writelines("%s\t%s\n" % (" ".join("%X" % ord(c) for c in k), " ".join("%X" % ord(c) for c in v)) for k, v in RULES.items())
+        with open(t + "/text.txt", "w") as f:
+            f.writelines(w + "\n" for w in WORDS * 20)
+        sentencepiece.SentencePieceTrainer.train(input=t + "/text.txt", model_prefix=t + "/m", vocab_size=37, pad_id=0, bos_id=1, eos_id=2, unk_id=3, minloglevel=2,
+                                                 pad_piece="[PAD]", bos_piece="[CLS]", eos_piece="[SEP]", unk_piece="[UNK]", normalization_rule_tsv=t + "/rules.tsv")
+        shutil.copy(t + "/m.model", folder / "spm.model")
+    golden.write_json(folder / "tokenizer_config.json", dict(do_lower_case=False, vocab_type="spm"))
+
+
+def whole(folder):
+    """A folder as the authors publish theirs: spm.model, no class of the tokenizer, the head's older name; answers for texts that both versions of
+    the tokenizer read alike, and another head's scores of pairs."""
+    folder.mkdir()
+    pieces(folder)
+    config = DebertaV2Config(**dict(SMALL, vocab_size=38, legacy=False))
+    generator = golden.seeded(99)
+    model = golden.randomize(DebertaV2ForMaskedLM(config).eval(), generator)
+    kept = {f: (folder / f).read_bytes() for f in ("spm.model", "tokenizer_config.json")}
+    golden.save(model, folder)
+    saved = {k: v for k, v in json.loads((folder / "config.json").read_text()).items() if k not in ("legacy", "transformers_version", "dtype", "architectures")}
+    golden.write_config(folder / "config.json", dict(saved, pos_att_type="p2c|c2p"))
+    for name, data in kept.items():
+        (folder / name).write_bytes(data)
+    model.config.output_hidden_states = True
+    golden.write_masked(folder, model, TEXTS)
+    words = AutoTokenizer.from_pretrained(folder)
+    pairs = golden.randomize(DebertaV2ForSequenceClassification(DebertaV2Config(**dict(SMALL, vocab_size=38, num_labels=1))).eval(), generator)
+    golden.save(pairs, folder / "pairs")
+    with torch.no_grad():
+        scores = [pairs(**words(t, TEXTS[0], return_tensors="pt")).logits[0, 0].item() for t in TEXTS]
+    golden.write_lines(folder / "pairs" / "scores.txt", [f'"score": {s:.9g}' for s in scores])
+    (folder / "pairs" / "model.safetensors").chmod(0o644)
+    (folder / "model.safetensors").chmod(0o644)
+
 
 def main():
     golden.quiet()
     if sys.argv[1:2] == ["--check"]:
         return check(sys.argv[2:])
     golden.write_models(golden.GOLDEN / "deberta_v2", DebertaV2Config, VERSION_2, HEADS_2, (1, 3, 160))
+    whole(golden.GOLDEN / "deberta_v2" / "whole")
     golden.write_models(golden.GOLDEN / "deberta", DebertaConfig, VERSION_1, HEADS_1, (1, 3, 160))
 
 

@@ -8,6 +8,13 @@ tokenizer.json, under several settings.
     python3 tools/golden/golden_spm_folder.py tests/golden/subwords/albert.model AlbertTokenizer tests/golden/subwords/albert.json
 
     python3 tools/golden/golden_spm_folder.py --train     # tests/golden/subwords/albert.model, with the pieces of ALBERT's"""
+"""golden_spm_folder.py MODEL FILE [CLASS]: ids that transformers' CLASS (XLMRobertaTokenizer) gives for texts, from a SentencePiece model without tokenizer.json.
+
+    pip install transformers==5.24.0 sentencepiece
+    python3 tools/golden/golden_spm_folder.py tests/golden/subwords/unigram.model tests/golden/subwords/xlm_roberta.json
+    python3 tools/golden/golden_spm_folder.py tests/golden/deberta_v2/whole/spm.model tests/golden/subwords/deberta_new.json DebertaV2Tokenizer
+    pip install transformers==4.57.6        # whose tokenizer normalizes with the model's charsmap
+    python3 tools/golden/golden_spm_folder.py tests/golden/deberta_v2/whole/spm.model tests/golden/subwords/deberta_old.json DebertaV2Tokenizer"""
 import json
 import os
 import pathlib
@@ -67,3 +74,19 @@ def main():
 
 if __name__ == "__main__":
     main()
+TEXTS = ["the old man and the sea", "  two  blanks ", "a <mask> b", "<s>x</s>", "", "café ﬁne ½", "你好", "UPPER\tand\nlines", "[MASK]"]
+DEBERTA = [*TEXTS, "the river [MASK] to the sea", "(well), it's #1!", "[UNK] [unk] [CLS]", " a\u3000b\u00a0c ", "Ⅳ ﬁsh e\u0301"]
+
+model, out, *kind = sys.argv[1:]
+kind = kind[0] if kind else "XLMRobertaTokenizer"
+file, family, texts = ("spm.model", "deberta-v2", DEBERTA) if kind.startswith("Deberta") else ("sentencepiece.bpe.model", "xlm-roberta", TEXTS)
+with tempfile.TemporaryDirectory() as folder:
+    shutil.copy(model, os.path.join(folder, file))
+    with open(os.path.join(folder, "tokenizer_config.json"), "w") as f:
+        json.dump({"tokenizer_class": kind}, f)
+    with open(os.path.join(folder, "config.json"), "w") as f:
+        json.dump({"model_type": family, "transformers_version": "5.24.0"}, f)
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    with open(out, "w") as f:
+        json.dump([{"text": text, "ids": tokenizer(text)["input_ids"]} for text in texts], f, ensure_ascii=True, indent=1)
+        f.write("\n")

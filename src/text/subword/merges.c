@@ -7,7 +7,9 @@
  *   RobertaTokenizer   <s> A </s>, or <s> A </s></s> B </s>, all of type 0; trim_offsets (default: true) excludes
  *                      blanks from offsets
  *   GPT2Tokenizer      no tokens around a text, unless add_bos_token or add_eos_token says so
- *   Qwen2Tokenizer     the same, with NFC and words of its own
+ *   DebertaTokenizer   [CLS] A [SEP], or [CLS] A [SEP] B [SEP], B of type 1; in folders older than transformers 5,
+ *                      [MASK] takes the blanks before it
+ *   Qwen2Tokenizer     the same as GPT2Tokenizer, with NFC and words of its own
  *
  * add_prefix_space (default: false) inserts a blank before each text. */
 #include "merges.h"
@@ -25,12 +27,15 @@ struct form {
     const char *name[7];                /* the usual special tokens, as `keys`; NULL: none                            */
     json_t *(*words)(int prefix);       /* pre_tokenizer                                                              */
     const char *normalizer;             /* or NULL                                                                    */
-    bool ends;                          /* RobertaProcessing                                                          */
+    const char *ends;                   /* the post_processor; NULL: add_bos_token and add_eos_token decide           */
+    bool strips;                        /* the mask takes the blanks before it, before transformers 5                 */
 };
 
 /* The special tokens in the order of transformers, which determines the ids of those that are not in vocab.json. */
 static const char *const keys[] = {"bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token",
                                    "mask_token"};
+
+enum { SEP = 3, CLS = 5, MASK = 6 };    /* in `keys` */
 
 static json_t *level(int prefix, int regex)
 {
@@ -48,13 +53,17 @@ static json_t *words_of_qwen2(int prefix)
 }
 
 #define END "<|endoftext|>"
+#define ROBERTA "RobertaProcessing"
 static const form forms[] = {
     {"RobertaTokenizer", "roberta", {"<s>", "</s>", "<unk>", "</s>", "<pad>", "<s>", "<mask>"}, words_of_gpt2, NULL,
-     true},
-    {"BartTokenizer", "bart", {"<s>", "</s>", "<unk>", "</s>", "<pad>", "<s>", "<mask>"}, words_of_gpt2, NULL, true},
-    {"GPT2Tokenizer", "gpt2", {END, END, END, NULL, NULL, NULL, NULL}, words_of_gpt2, NULL, false},
-    {"Qwen2Tokenizer", "qwen2", {NULL, END, END, NULL, END, NULL, NULL}, words_of_qwen2, "NFC", false},
-    {"Qwen2Tokenizer", "qwen3", {NULL, END, END, NULL, END, NULL, NULL}, words_of_qwen2, "NFC", false},
+     ROBERTA, false},
+    {"BartTokenizer", "bart", {"<s>", "</s>", "<unk>", "</s>", "<pad>", "<s>", "<mask>"}, words_of_gpt2, NULL,
+     ROBERTA, false},
+    {"DebertaTokenizer", "deberta", {"[CLS]", "[SEP]", "[UNK]", "[SEP]", "[PAD]", "[CLS]", "[MASK]"}, words_of_gpt2,
+     NULL, "BertProcessing", true},
+    {"GPT2Tokenizer", "gpt2", {END, END, END, NULL, NULL, NULL, NULL}, words_of_gpt2, NULL, NULL, false},
+    {"Qwen2Tokenizer", "qwen2", {NULL, END, END, NULL, END, NULL, NULL}, words_of_qwen2, "NFC", NULL, false},
+    {"Qwen2Tokenizer", "qwen3", {NULL, END, END, NULL, END, NULL, NULL}, words_of_qwen2, "NFC", NULL, false},
 };
 
 /* NULL: the settings name none of them. */
@@ -73,7 +82,7 @@ static const char *name_of(const rf_tokenizer_folder *f, const form *as, size_t 
 }
 
 /* {"id": ..., "content": ...} for each special token, with its settings. */
-static json_t *special_tokens(const rf_tokenizer_folder *f, const form *as, const json_t *vocab)
+static json_t *special_tokens(const rf_tokenizer_folder *f, const form *as, bool strips, const json_t *vocab)
 {
     json_t *list = json_array(), *x;
     json_int_t next = 0;
@@ -82,22 +91,24 @@ static json_t *special_tokens(const rf_tokenizer_folder *f, const form *as, cons
         if (json_integer_value(x) >= next) next = json_integer_value(x) + 1;
     for (size_t i = 0; i < RF_COUNT(keys); i++) {
         const char *name = name_of(f, as, i);
-        const rf_added *is = NULL;
+        rf_added *is = NULL;
         bool again = !name;
         for (size_t k = 0; k < i && name; k++) again |= name_of(f, as, k) && !strcmp(name, name_of(f, as, k));
         if (again) continue;
         for (size_t k = 0; k < f->parts.added_n; k++)
             if (!strcmp(f->parts.added[k].text, name)) is = &f->parts.added[k];
+        const bool strip = strips && i == MASK;
+        if (is && strip) is->lstrip = true;
         const json_t *known = json_object_get(vocab, name);
         const json_int_t id = known ? json_integer_value(known) : is && is->id >= 0 ? is->id : next++;
         rf__json_add(&list, json_pack("{s:I, s:s, s:b, s:b, s:b, s:b, s:b}", "id", id, "content", name,
-                                      "single_word", 0, "lstrip", is && is->lstrip, "rstrip", is && is->rstrip,
-                                      "normalized", 0, "special", 1));
+                                      "single_word", 0, "lstrip", strip || (is && is->lstrip), "rstrip",
+                                      is && is->rstrip, "normalized", 0, "special", 1));
     }
     return list;
 }
 
-/* [piece, id] in the form of RobertaProcessing. */
+/* [piece, id] in the form of RobertaProcessing and BertProcessing. */
 static json_t *end_of(const char *name, const json_t *specials)
 {
     size_t i;
@@ -158,25 +169,25 @@ static rf_status no_memory(const rf_tokenizer_folder *f)
     return rf_fail(f->why, RF_ENOMEM, "%s: out of memory for the tokenizer", f->fast_path);
 }
 
-enum { SEP = 3, CLS = 5 };              /* in `keys` */
-
 static rf_status frame_of(rf_tokenizer_folder *f, const form *as, int prefix, const json_t *specials, json_t **out)
 {
     int trim = 1;
     if (!as->ends) return rf__folder_ends(f, 0, 0, out);
     const rf_status status = rf__folder_flag(f, f->config_path, f->config, "trim_offsets", 1, &trim);
-    *out = json_pack("{s:s, s:b, s:b}", "type", "RobertaProcessing", "trim_offsets", trim, "add_prefix_space", prefix);
+    *out = strcmp(as->ends, ROBERTA) != 0
+               ? json_pack("{s:s}", "type", as->ends)
+               : json_pack("{s:s, s:b, s:b}", "type", ROBERTA, "trim_offsets", trim, "add_prefix_space", prefix);
     rf__json_set(out, "sep", end_of(name_of(f, as, SEP), specials));
     rf__json_set(out, "cls", end_of(name_of(f, as, CLS), specials));
     return status;
 }
 
 /* Takes ownership of the vocabulary and the merges.  *out is NULL: no memory. */
-static rf_status as_tokenizer(rf_tokenizer_folder *f, const form *as, int prefix, json_t *vocab, json_t *merges,
-                              json_t **out)
+static rf_status as_tokenizer(rf_tokenizer_folder *f, const form *as, int prefix, bool strips, json_t *vocab,
+                              json_t *merges, json_t **out)
 {
     json_t *all = json_pack("{s:s, s:n, s:n, s:n}", "version", "1.0", "truncation", "padding", "normalizer");
-    json_t *specials = special_tokens(f, as, vocab), *frame = NULL, *model = json_pack(
+    json_t *specials = special_tokens(f, as, strips, vocab), *frame = NULL, *model = json_pack(
         "{s:s, s:n, s:n, s:s, s:s, s:b}", "type", "BPE", "dropout", "unk_token", "continuing_subword_prefix", "",
         "end_of_word_suffix", "", "fuse_unk", 0);
     rf__json_set(&model, "vocab", vocab);
@@ -214,12 +225,14 @@ rf_status rf__folder_made(rf_tokenizer_folder *f, json_t *all, char **text, size
 rf_status rf__merges_read(rf_tokenizer_folder *f, char **text, size_t *size)
 {
     int prefix = 0;
+    bool new = false;
     const form *as = form_of(f);
     if (!as)
         return rf_fail(f->why, RF_EUNSUPPORTED, "%s: expected tokenizer_class in tokenizer_config.json, got none; "
                        RF_FILE_MERGES " does not say which special tokens a text has", f->path);
     json_t *vocab = NULL, *merges = json_array(), *all = NULL;
     rf_status status = rf__folder_flag(f, f->config_path, f->config, "add_prefix_space", 0, &prefix);
+    if (!status && as->strips) status = rf__folder_is_new(f, &new);
     if (!status) status = read_vocab(f, &vocab);
     if (!status) status = merges ? read_merges(f, merges) : no_memory(f);
     if (status) {
@@ -227,7 +240,7 @@ rf_status rf__merges_read(rf_tokenizer_folder *f, char **text, size_t *size)
         json_decref(merges);
         return status;
     }
-    status = as_tokenizer(f, as, prefix, vocab, merges, &all);
+    status = as_tokenizer(f, as, prefix, as->strips && !new, vocab, merges, &all);
     if (!status) return rf__folder_made(f, all, text, size);
     json_decref(all);
     return status;

@@ -8,7 +8,8 @@
  *         0 <s>NOTUSED   1 <pad>   2 </s>NOTUSED   3 <unk>   4 <unk>NOTUSED   5 ... the pieces from the second on
  *         n <mask>;   <s> A </s>, or <s> A </s></s> B </s>
  *     AlbertTokenizer, spiece.model
- *         0 ... the model's pieces;   [CLS] A [SEP], or [CLS] A [SEP] B [SEP] */
+ *         0 ... the model's pieces;   [CLS] A [SEP], or [CLS] A [SEP] B [SEP]
+ *     DebertaV2Tokenizer, spm.model: spm_deberta.c */
 #include "base/base64.h"
 #include "merges.h"
 #include "spm_model.h"
@@ -28,7 +29,16 @@ static const char *name_of(const rf_tokenizer_folder *f, int i)
     return name ? name : role[i].usual;
 }
 
-static json_t *metaspace(int prefix)
+json_t *rf__spm_precompiled(const rf_tokenizer_folder *f, const rf__spm *m)
+{
+    char *map = rf__calloc(f->ctx, rf__base64_size(m->normal.raw_size) + 1, 1);
+    if (map) rf__base64(m->normal.raw, m->normal.raw_size, map);
+    json_t *all = map ? json_pack("{s:s, s:s}", "type", "Precompiled", "precompiled_charsmap", map) : NULL;
+    rf__free(f->ctx, map);
+    return all;
+}
+
+json_t *rf__spm_metaspace(int prefix)
 {
     return json_pack("{s:s, s:s, s:s, s:b}", "type", "Metaspace", "replacement", RF__BLANK, "prepend_scheme",
                      prefix ? "always" : "never", "split", 1);
@@ -39,18 +49,12 @@ static json_t *as_tokenizer(const rf_tokenizer_folder *f, const rf__spm *m, int 
                             json_t *added, json_t *frame)
 {
     json_t *all = json_pack("{s:s, s:n, s:n, s:n}", "version", "1.0", "truncation", "padding", "normalizer");
-    if (m->normal.raw_size) {
-        char *map = rf__calloc(f->ctx, rf__base64_size(m->normal.raw_size) + 1, 1);
-        if (map) rf__base64(m->normal.raw, m->normal.raw_size, map);
-        rf__json_set(&all, "normalizer",
-                     map ? json_pack("{s:s, s:s}", "type", "Precompiled", "precompiled_charsmap", map) : NULL);
-        rf__free(f->ctx, map);
-    }
+    if (m->normal.raw_size) rf__json_set(&all, "normalizer", rf__spm_precompiled(f, m));
     rf__json_set(&all, "added_tokens", added);
     rf__json_set(&all, "pre_tokenizer", json_pack("{s:s, s:[{s:s}, o]}", "type", "Sequence", "pretokenizers", "type",
-                                                  "WhitespaceSplit", metaspace(prefix)));
+                                                  "WhitespaceSplit", rf__spm_metaspace(prefix)));
     rf__json_set(&all, "post_processor", frame);
-    rf__json_set(&all, "decoder", metaspace(prefix));
+    rf__json_set(&all, "decoder", rf__spm_metaspace(prefix));
     rf__json_set(&all, "model", json_pack("{s:s, s:i, s:o, s:b}", "type", "Unigram", "unk_id", unknown, "vocab",
                                           vocabulary, "byte_fallback", 0));
     return all;
@@ -215,6 +219,15 @@ static rf_status make_camembert(rf_tokenizer_folder *f, const rf__spm *m, json_t
     return RF_OK;
 }
 
+/* ---- DeBERTa ----------------------------------------------------------------------------------------------------- */
+
+static rf_status make_deberta(rf_tokenizer_folder *f, const rf__spm *m, json_t **out)
+{
+    int prefix = 1;
+    const rf_status status = rf__folder_flag(f, f->config_path, f->config, "add_prefix_space", 1, &prefix);
+    return status ? status : rf__spm_deberta(f, m, prefix, out);
+}
+
 /* ---- all --------------------------------------------------------------------------------------------------------- */
 
 typedef struct kind {
@@ -227,6 +240,7 @@ static const kind kinds[] = {
     {"MBart50Tokenizer", NULL, "sentencepiece.bpe.model", make_xlm_roberta},
     {"CamembertTokenizer", "camembert", "sentencepiece.bpe.model", make_camembert},
     {"AlbertTokenizer", "albert", RF_FILE_SUBWORDS, make_albert},
+    {"DebertaV2Tokenizer", "deberta-v2", "spm.model", make_deberta},
 };
 
 static const kind *kind_of(const rf_tokenizer_folder *f, char path[RF_PATH])

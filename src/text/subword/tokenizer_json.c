@@ -296,7 +296,8 @@ static const char *const files[] = {RF_FILE_SPECIAL_TOKENS, RF_FILE_TOKENIZER, R
 static const char *const classes[] = {"PreTrainedTokenizerFast", NULL};
 static const char *const roberta_classes[] = {"RobertaTokenizer", "RobertaTokenizerFast", "GPT2Tokenizer",
                                               "GPT2TokenizerFast", "Qwen2Tokenizer", "Qwen2TokenizerFast",
-                                              "BartTokenizer", "BartTokenizerFast", NULL};
+                                              "BartTokenizer", "BartTokenizerFast", "DebertaTokenizer",
+                                              "DebertaTokenizerFast", NULL};
 static const char *const roberta_holds[] = {RF_FILE_MERGES, NULL};
 
 #define SHARED                                                                                                        \

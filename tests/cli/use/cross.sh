@@ -12,6 +12,7 @@ model() {
     chmod -R u+w model
     case $1 in
     mpnet) cp "$golden/mpnet/whole/tokenizer.json" "$golden/mpnet/whole/tokenizer_config.json" model ;;
+    deberta_v2) cp "$golden/deberta_v2/whole/spm.model" "$golden/deberta_v2/whole/tokenizer_config.json" model ;;
     *) cp "$golden/fast/xlmr.tokenizer.json" model/tokenizer.json ;;
     esac
     case $2 in
@@ -29,7 +30,7 @@ model() {
 }
 
 # Line 3 is empty here, and was not there in the script.
-for family in xlm_roberta mpnet; do
+for family in xlm_roberta mpnet deberta_v2; do
     for activation in none identity sigmoid older prompt; do
         case $activation in sigmoid) model $family Sigmoid ;; *) model $family $activation ;; esac
         expect 0 '' "$program" rank -q -m model --cross --json 'the river runs' lines.txt
