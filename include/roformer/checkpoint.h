@@ -262,13 +262,11 @@ typedef struct rf_config {
     /* GPT-2: 1: scores of layer l, counted from 0, are divided by l + 1 as well. */
     int scale_attn_by_inverse_layer_idx;
     /* DeBERTa: RF_DEBERTA_*, joined; the activation (RF_ACT_NONE: gelu) and the dropout of its pooler; the activation
-       (RF_ACT_NONE: tanh) and the groups (0: 1) of the convolution after its first layer, which conv_kernel_size
-       above 0 gives. */
+       (RF_ACT_NONE: tanh) of the convolution next to its first layer, which conv_kernel_size above 0 gives. */
     int deberta;
     rf_act pooler_act;
     double pooler_dropout;
     rf_act conv_act;
-    int64_t conv_groups;
 } rf_config;
 
 /* Sets the defaults of transformers' RoFormerConfig. */

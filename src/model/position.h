@@ -195,6 +195,9 @@ int64_t rf__relative_buckets(const rf_config *c, char letter);
 /* An `embed`: adds the learned vectors of positions, at->weight[0]; position 0 has row rf__config_first_position. */
 rf_tensor *rf__absolute_embed(rf_graph *g, const rf_layer_context *at, rf_tensor *words);
 
+/* DeBERTa's convolution next to the first layer (families/deberta_v2.c): its matrix, bias, and norm; NULL: none. */
+rf_tensor *const *rf__deberta_convolution(const rf_config *c, const rf_layer_context *at);
+
 /* false, with a message that names the position: one is below 0 or not below `limit`. */
 bool rf__positions_below(rf_graph *g, const rf_layer_context *at, int64_t limit, const char *what);
 

@@ -6,7 +6,9 @@ golden_models.py and golden_heads.py, which tests/golden/README.md describes.
     python tools/golden/golden_deberta.py                    # rewrites both folders
     python tools/golden/golden_deberta.py --check FOLDER...  # transformers loads folders that roformer wrote
 """
+import contextlib
 import json
+import pathlib
 import shutil
 import sys
 import tempfile
@@ -34,6 +36,7 @@ VERSION_2 = {
                                        embedding_size=16, tie_word_embeddings=False, hidden_act="relu")),
     "p2c": (DebertaV2ForMaskedLM, dict(SMALL, pos_att_type=["p2c"], share_att_key=False, legacy=False, layer_norm_eps=1e-5, max_relative_positions=20,
                                        position_buckets=-1)),
+    "convolved": (DebertaV2ForMaskedLM, dict(SMALL, conv_kernel_size=3, conv_act="gelu", share_att_key=False)),
     "absolute": (DebertaV2ForMaskedLM, dict(WIDTHS, pos_att_type=["p2c", "c2p"], max_position_embeddings=160)),
 }
 HEADS_2 = {
@@ -59,14 +62,14 @@ RULES = {"ﬁ": "fi", "½": "1/2", "Ⅳ": "IV", "\u3000": " ", "\u00a0": " ", "\
 
 def pieces(folder):
     """spm.model as DeBERTa's, with a charsmap of a few rules; and the settings as the authors have them."""
-    with tempfile.TemporaryDirectory() as t:
-        with open(t + "/rules.tsv", "w") as f:
-            f.writelines("%s\t%s\n" % (" ".join("%X" % ord(c) for c in k), " ".join("%X" % ord(c) for c in v)) for k, v in RULES.items())
-        with open(t + "/text.txt", "w") as f:
-            f.writelines(w + "\n" for w in WORDS * 20)
-        sentencepiece.SentencePieceTrainer.train(input=t + "/text.txt", model_prefix=t + "/m", vocab_size=37, pad_id=0, bos_id=1, eos_id=2, unk_id=3, minloglevel=2,
-                                                 pad_piece="[PAD]", bos_piece="[CLS]", eos_piece="[SEP]", unk_piece="[UNK]", normalization_rule_tsv=t + "/rules.tsv")
-        shutil.copy(t + "/m.model", folder / "spm.model")
+    with tempfile.TemporaryDirectory() as t, contextlib.chdir(t):           # the model has the names of these files
+        pathlib.Path("rules.tsv").write_text("".join("%s\t%s\n" % (" ".join("%X" % ord(c) for c in k), " ".join("%X" % ord(c) for c in v))
+                                                     for k, v in RULES.items()))
+        pathlib.Path("text.txt").write_text("".join(w + "\n" for w in WORDS * 20))
+        sentencepiece.SentencePieceTrainer.train(input="text.txt", model_prefix="m", vocab_size=37, pad_id=0, bos_id=1, eos_id=2, unk_id=3,
+                                                 pad_piece="[PAD]", bos_piece="[CLS]", eos_piece="[SEP]", unk_piece="[UNK]",
+                                                 normalization_rule_tsv="rules.tsv", minloglevel=2)
+        shutil.copy("m.model", folder / "spm.model")
     golden.write_json(folder / "tokenizer_config.json", dict(do_lower_case=False, vocab_type="spm"))
 
 

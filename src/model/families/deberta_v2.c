@@ -5,6 +5,7 @@
  * to the words. With embeddings narrower than the model, the projection comes before the norm:
  *
  *     h_0     = norm((word[id] + type[tt] + P[m]) W_p)
+ *     h_1     = norm(h_1 + act(drop(conv(h_0))))                 with conv_kernel_size (xlarge), zeros outside the text
  *     labels  = drop(act(drop(h_[CLS]) W_d + b_d)) W + b                     ContextPooler, act: pooler_hidden_act
  *     logits  = norm(act(h W_t + b_t)) word^T + b
  *
@@ -14,6 +15,7 @@
 #include <ctype.h>
 
 #include "base/json.h"
+#include "graph/graph.h"
 #include "model/families/deberta.h"
 #include "store/store.h"
 
@@ -210,13 +212,19 @@ static rf_status read_config(const char *file, const json_t *root, rf_config *c,
     if (status) return status;
     if (norm && !json_is_string(norm)) return rf__wrong_type(file, "norm_rel_ebd", norm, "a string", why);
     if (!rf__deberta_names(norm, "layer_norm")) c->deberta |= RF_DEBERTA_NO_NORM;
-    return RF_OK;
+    if (c->conv_kernel_size && c->conv_kernel_size % 2 == 0)
+        return rf_fail(why, RF_EDATA, "%s: conv_kernel_size: expected an odd number, or 0, got %lld", file,
+                       (long long)c->conv_kernel_size);
+    c->conv_act = RF_ACT_TANH;
+    return rf__config_read_act(file, root, "conv_act", &c->conv_act, why);
 }
 
 static void write_config(const rf_config *c, json_t **more)
 {
     rf__deberta_write(c, more);
     rf__json_set(more, "norm_rel_ebd", json_string(c->deberta & RF_DEBERTA_NO_NORM ? "none" : "layer_norm"));
+    if (c->conv_kernel_size)
+        rf__json_set(more, "conv_act", json_string(rf__config_act_name(c->conv_act ? c->conv_act : RF_ACT_TANH)));
     if (json_object_get(*more, "attention_head_size"))
         rf__json_set(more, "attention_head_size", json_integer(c->hidden_size / c->num_attention_heads));
 }
@@ -235,6 +243,19 @@ rf_tensor *rf__deberta_embed(rf_graph *g, const rf_block *b)
     return rf__dropout(g, h, c->hidden_dropout_prob);
 }
 
+/* The first layer also gets what the convolution makes of its input. */
+static rf_tensor *forward(rf_graph *g, const rf_block *b, rf_tensor *h)
+{
+    const rf_config *c = b->config;
+    rf_tensor *const *w = b->at.layer ? NULL : rf__deberta_convolution(c, &b->at), *y = rf__bert_forward(g, b, h);
+    if (!w) return y;
+    const int64_t others = c->conv_kernel_size / 2;
+    rf_tensor *x = rf__linear(g, rf__unfold(g, h, others, others, b->at.start, b->at.B), w[0], w[1], RF_ACT_NONE);
+    if (b->row) x = rf__rows(g, x, b->row, b->rows);
+    x = rf__activate(g, rf__dropout(g, x, c->hidden_dropout_prob), c->conv_act ? c->conv_act : RF_ACT_TANH);
+    return rf__norm(g, x, y, 0, w[2], w[3], c->layer_norm_eps, b->family->norm);
+}
+
 static const rf_class_row classes[] = {
     RF_BERT_CLASSES("DebertaV2", RF_HEAD_SEQUENCE),
     {RF_HEAD_MLM, "DebertaV2Model", false, false},
@@ -249,7 +270,7 @@ static const rf_config_key keys[] = {
     RF_USUAL(num_hidden_layers, 24, 0),
     RF_USUAL(num_attention_heads, 24, 0),
     RF_USUAL(intermediate_size, 6144, 0),
-    RF_CONFIG_KEY(conv_kernel_size, WHOLE, 0, 0, 0, RF_KEY_OURS),
+    RF_CONFIG_KEY(conv_kernel_size, WHOLE, 0, 0, 63, RF_KEY_OURS),
     {0},
 };
 
@@ -257,12 +278,17 @@ static const rf_known_key known[] = {
     RF_DEBERTA_KNOWN,
     RF_IDLE("norm_rel_ebd", "read by `read_config` above"),
     RF_IDLE("attention_head_size", "the same"),
-    RF_IDLE("conv_act", "of conv_kernel_size"),
-    RF_IDLE("conv_groups", "of conv_kernel_size"),
+    RF_IDLE("conv_act", "the same"),
+    RF_ONLY("conv_groups", "1", "the convolution is of all columns"),
     {0},
 };
 
 const rf_family rf__family_deberta_v2 = {
     RF_DEBERTA("deberta_v2", "deberta-v2", "DeBERTa-v2", layer),
-    RF_BERT_LAYER_OF(rf__deberta_embed),
+    .embedding_size = sizeof(rf_bert_embedding),
+    .layer_size = sizeof(rf_bert_layer),
+    .qkv = offsetof(rf_bert_layer, qkv),
+    .qkv_bias = offsetof(rf_bert_layer, qkv_bias),
+    .embed = rf__deberta_embed,
+    .layer_forward = forward,
 };

@@ -1,17 +1,35 @@
-/* by_head.c — matrices of queries, keys and values whose rows a file orders by head (RF_ROW_BY_HEAD), and their biases.
+/* by_head.c — parameters that a file has in another order: matrices of queries, keys and values and their biases, with
+ * rows by head (RF_ROW_BY_HEAD), and a convolution, with the k numbers of a column together (RF_ROW_TAPS).
  *
- *     here     row  part C + h D + d            part 0 query, 1 key, 2 value
- *     there    row  (3 h + part) D + d
+ *     here     row  part C + h D + d            part 0 query, 1 key, 2 value             column  j C + i
+ *     there    row  (3 h + part) D + d                                                   column  i k + j
  *
  * Everything between reading and writing has the order of here. */
 #include "model/params/params.h"
 #include "store/store.h"
+
+/* The rows of a convolution. */
+static rf_status reorder_taps(const rf_params *params, const rf_param *p, float *x, bool to_file, rf_error *why)
+{
+    const size_t n = (size_t)p->dim[1], C = (size_t)p->dim[0], k = n / C;
+    float *row = rf__alloc(params->ctx, n * sizeof *row);
+    if (!row) return rf_fail(why, RF_ENOMEM, "out of memory: %zu bytes of weights", n * sizeof *row);
+    for (size_t o = 0; o < C; o++, x += n) {
+        memcpy(row, x, n * sizeof *row);
+        for (size_t i = 0; i < C; i++)
+            for (size_t j = 0; j < k; j++)
+                x[to_file ? i * k + j : j * C + i] = row[to_file ? j * C + i : i * k + j];
+    }
+    rf__free(params->ctx, row);
+    return RF_OK;
+}
 
 rf_status rf__param_reorder(const rf_params *params, const rf_param *p, void *x, size_t row, bool to_file,
                             rf_error *why)
 {
     const rf_config *c = &params->stack[p->stack].config;
     const size_t H = (size_t)c->num_attention_heads, D = (size_t)p->dim[0] / (3 * H), block = D * row;
+    if (p->flags & RF_ROW_TAPS) return reorder_taps(params, p, x, to_file, why);
     if (!(p->flags & RF_ROW_BY_HEAD)) return RF_OK;
     char *copy = rf__alloc(params->ctx, 3 * H * block), *to = x;
     if (!copy) return rf_fail(why, RF_ENOMEM, "out of memory: %zu bytes of weights", 3 * H * block);

@@ -42,6 +42,8 @@ enum {
     RF_ROW_MAY_LACK = 512,      /* zero if a file does not have it (for a head: a file that has the head)             */
     RF_ROW_BY_HEAD = 1024,      /* queries, keys and values, in files head by head (by_head.c)                        */
     RF_ROW_TRANSPOSED = 2048,   /* stored as [in, out] (transposed.c)                                                 */
+    RF_ROW_TAPS = 4096,         /* a convolution: [n,C,k] in files, [n,kC] here, as rf__unfold has its windows        */
+    RF_ROW_REORDERED = RF_ROW_BY_HEAD | RF_ROW_TAPS,
     RF_ROW_GATED = 256,         /* gate and up of a gated feed-forward layer, in the family's order (family.h)        */
 };
 

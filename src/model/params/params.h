@@ -103,7 +103,7 @@ bool rf__position_table_written(const rf_params *p, const char *name);
  * configs of p (position_table.c). */
 rf_status rf__position_frequencies(rf_params *p, const rf_weights *w, rf_error *why);
 
-/* Rows of RF_ROW_BY_HEAD (by_head.c): `row` bytes each, from the order of files to that of the slab, or back. Other
+/* Rows of RF_ROW_REORDERED (by_head.c): `row` bytes each, from the order of files to that of the slab, or back. Other
  * parameters stay as they are. */
 rf_status rf__param_reorder(const rf_params *params, const rf_param *p, void *x, size_t row, bool to_file,
                             rf_error *why);

@@ -19,6 +19,11 @@ static rf_weight_out as_output(const rf_param *p, const float *slab, rf_type typ
 {
     rf_weight_out out = {.name = p->name, .type = type, .rank = p->rank, .data = slab + p->offset};
     for (int i = 0; i < p->rank; i++) out.dim[i] = p->dim[i];
+    if (p->flags & RF_ROW_TAPS) {
+        out.rank = 3;
+        out.dim[2] = p->dim[1] / p->dim[0];
+        out.dim[1] = p->dim[0];
+    }
     return out;
 }
 
@@ -48,7 +53,7 @@ typedef struct writing {
 /* Whether a tensor has another order in the file. */
 static bool is_moved(const rf_param *p, const rf_weight_out *out)
 {
-    return p->flags & RF_ROW_BY_HEAD || (p->flags & RF_ROW_TRANSPOSED && out->type != RF_I8);
+    return p->flags & RF_ROW_REORDERED || (p->flags & RF_ROW_TRANSPOSED && out->type != RF_I8);
 }
 
 /* An rf__fetch: moved tensors have no data before. */
@@ -58,8 +63,9 @@ static const float *in_file_order(void *user, size_t i, rf_error *why)
     const size_t at = w->owner[i];
     const rf_param *p = &w->params->p[at];
     const float *from = w->out[i].type == RF_F32 && w->scale && w->scale[at] ? w->scale[at] : w->slab + p->offset;
-    const size_t row = (w->out[i].rank > 1 ? (size_t)w->out[i].dim[1] : 1) * sizeof *from;
-    const size_t bytes = (size_t)w->out[i].dim[0] * row;
+    const rf_weight_out *out = &w->out[i];
+    const int64_t columns = out->rank > 2 ? p->dim[1] : out->rank > 1 ? out->dim[1] : 1;
+    const size_t row = (size_t)columns * sizeof *from, bytes = (size_t)out->dim[0] * row;
     rf__free(w->params->ctx, w->copy);
     w->copy = rf__alloc(w->params->ctx, bytes);
     if (!w->copy) return rf_fail(why, RF_ENOMEM, "out of memory: %zu bytes of weights", bytes), NULL;
@@ -128,7 +134,7 @@ static size_t list(writing *w, rf_type type, scale_name *name)
         if (is_moved(&params->p[i], &w->out[i])) move(&params->p[i], &w->out[i]);
         for (size_t k = more; k < n; k++) {
             w->owner[k] = i;
-            if (params->p[i].flags & RF_ROW_BY_HEAD) w->out[k].data = NULL;
+            if (params->p[i].flags & RF_ROW_REORDERED) w->out[k].data = NULL;
         }
         if (!second) continue;
         w->owner[n] = i;

@@ -61,6 +61,7 @@ static bool has_c2p(const rf_config *c) { return !(c->deberta & RF_DEBERTA_NO_C2
 static bool has_p2c(const rf_config *c) { return !(c->deberta & RF_DEBERTA_NO_P2C); }
 static bool absolute(const rf_config *c) { return c->deberta & RF_DEBERTA_ABSOLUTE; }
 static bool version_1(const rf_config *c) { return !strcmp(c->family, "deberta"); }
+static bool version_2(const rf_config *c) { return !strcmp(c->family, "deberta_v2"); }
 
 /* Position keys, with which the queries of words are multiplied (c2p), and position queries for the keys of words
  * (p2c). */
@@ -147,10 +148,11 @@ static rf_status check(const rf_config *c, rf_error *why)
                    "them, got %lld with positions to %lld", (long long)c->position_buckets, (long long)farthest(c));
 }
 
+static bool convolves(const rf_config *c) { return version_2(c) && c->conv_kernel_size > 0; }
+
 static int64_t extent(const rf_config *c, char letter)
 {
-    (void)letter;
-    return 2 * span(c);
+    return letter == 'W' ? c->hidden_size * c->conv_kernel_size : 2 * span(c);
 }
 
 #define WHEN(name, condition)                                                                                          \
@@ -166,7 +168,14 @@ WHEN(c2p, relative(c) && has_c2p(c) && !c->share_att_key && !version_1(c))
 WHEN(p2c, relative(c) && has_p2c(c) && !c->share_att_key && !version_1(c))
 WHEN(first_c2p, relative(c) && has_c2p(c) && version_1(c))
 WHEN(first_p2c, relative(c) && has_p2c(c) && version_1(c))
+WHEN(convolved, convolves(c))
 #undef WHEN
+
+rf_tensor *const *rf__deberta_convolution(const rf_config *c, const rf_layer_context *at)
+{
+    if (!convolves(c)) return NULL;
+    return at->shared + absolute(c) + relative(c) + (c->deberta & RF_DEBERTA_NO_NORM ? 0 : 2);
+}
 
 /* Learned vectors come first, where rf__absolute_embed expects them. */
 static const rf_param_row shared[] = {
@@ -174,6 +183,10 @@ static const rf_param_row shared[] = {
     {"encoder.rel_embeddings.weight", "BC", RF_INIT_NORMAL, true, 0, when_relative},
     {"encoder.LayerNorm.weight", "C", RF_INIT_ONES, false, 0, when_normed},
     {"encoder.LayerNorm.bias", "C", RF_INIT_ZEROS, false, 0, when_normed},
+    {"encoder.conv.conv.weight", "CW", RF_INIT_NORMAL, true, RF_ROW_TAPS, when_convolved},
+    {"encoder.conv.conv.bias", "C", RF_INIT_ZEROS, false, 0, when_convolved},
+    {"encoder.conv.LayerNorm.weight", "C", RF_INIT_ONES, false, 0, when_convolved},
+    {"encoder.conv.LayerNorm.bias", "C", RF_INIT_ZEROS, false, 0, when_convolved},
     {0},
 };
 static const rf_param_row layer[] = {

@@ -35,7 +35,8 @@ close_json "$golden/whole/pairs/scores.txt" scores.txt
 rm -r model/pairs
 
 right=model
-refused config.json 's/"norm_rel_ebd": "layer_norm"/"conv_kernel_size": 3/' 'conv_kernel_size: expected .*, got'
+refused config.json 's/"norm_rel_ebd": "layer_norm"/"conv_kernel_size": 4/' 'conv_kernel_size: expected an odd number, or 0, got 4'
+refused config.json 's/"norm_rel_ebd": "layer_norm"/"conv_groups": 2/' 'conv_groups: expected 1, got 2'
 refused config.json 's/"relative_attention": true/"relative_attention": 1/' 'relative_attention: expected true or false, got'
 refused config.json 's/"position_buckets": 16/"position_buckets": 2/' 'position_buckets: expected at least 4.* got 2'
 refused config.json 's/"pooler_hidden_size": 24/"pooler_hidden_size": 12/' 'pooler_hidden_size: expected hidden_size, 24, got 12'
