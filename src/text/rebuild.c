@@ -5,10 +5,12 @@
  *
  *   class                           what the class decides                               from the key (default)
  *   GPT2, Qwen2, Roberta-, Bart-,   ByteLevel's add_prefix_space                         add_prefix_space (false)
- *   DebertaTokenizer
+ *   Deberta-, GPTNeoXTokenizer
  *   Roberta- and BartTokenizer      RobertaProcessing, if there is no post_processor     cls_token, sep_token
  *                                   (5.24; 4.57 adds no tokens)
  *   LlamaTokenizer                  only 4.57: the tokens around a text                  add_bos_token (true),
+ *                                                                                        add_eos_token (false)
+ *   GPTNeoXTokenizer                the same                                             add_bos_token (false),
  *                                                                                        add_eos_token (false)
  *   NllbTokenizer, MBartTokenizer,  TemplateProcessing A </s>, with the language that     src_lang
  *   MBart50Tokenizer                languages.c adds; MBartTokenizer: <mask> takes blanks
@@ -23,7 +25,8 @@
 #include "base/files/folder_keys.h"
 #include "tokenizer.h"
 
-enum { PREFIX = 1, FRAME = 2, ENDS = 4, LANGUAGES = 8, MASK = 16 };
+/* BEGIN: add_bos_token is true by default */
+enum { PREFIX = 1, FRAME = 2, ENDS = 4, LANGUAGES = 8, MASK = 16, BEGIN = 32 };
 
 static const struct { const char *class, *model_type; int changes; } rows[] = {
     {"GPT2Tokenizer", "gpt2", PREFIX},
@@ -31,7 +34,8 @@ static const struct { const char *class, *model_type; int changes; } rows[] = {
     {"DebertaTokenizer", "deberta", PREFIX},
     {"RobertaTokenizer", "roberta", PREFIX | FRAME},
     {"BartTokenizer", "bart", PREFIX | FRAME},
-    {"LlamaTokenizer", NULL, ENDS},
+    {"LlamaTokenizer", NULL, ENDS | BEGIN},
+    {"GPTNeoXTokenizer", "gpt_neox", PREFIX | ENDS},
     {"NllbTokenizer", NULL, LANGUAGES},
     {"MBartTokenizer", "mbart", LANGUAGES | MASK},
     {"MBart50Tokenizer", NULL, LANGUAGES},
@@ -162,13 +166,13 @@ rf_status rf__folder_is_new(rf_tokenizer_folder *f, bool *out)
     return status;
 }
 
-static rf_status set_ends(rf_tokenizer_folder *f)
+static rf_status set_ends(rf_tokenizer_folder *f, bool begin)
 {
     bool new = false;
     json_t *frame = NULL;
     rf_status status = rf__folder_is_new(f, &new);
     if (status || new) return status;
-    status = rf__folder_ends(f, 1, 0, &frame);
+    status = rf__folder_ends(f, begin, 0, &frame);
     return status ? status : put_part(f, "post_processor", frame);
 }
 
@@ -265,7 +269,7 @@ rf_status rf__folder_rebuild(rf_tokenizer_folder *f)
         if (!rf__folder_is(f, rows[i].class, rows[i].model_type)) continue;
         if (rows[i].changes & PREFIX) status = set_prefix(f);
         if (!status && rows[i].changes & FRAME) status = add_frame(f);
-        if (!status && rows[i].changes & ENDS) status = set_ends(f);
+        if (!status && rows[i].changes & ENDS) status = set_ends(f, rows[i].changes & BEGIN);
         if (!status && rows[i].changes & LANGUAGES) status = end_texts(f);
         if (!status && rows[i].changes & MASK) status = open_mask(f);
     }

@@ -13,6 +13,20 @@ holds written/config.json '"rotary_pct": 0.25'
 grep -q rope_parameters written/config.json && fail "both names are written"
 expect 0 '' "$program" embed -m model --pooling last -o last.npy texts.txt
 
+# What the class decides: a blank before a text; in transformers 4, tokens around it.
+words() {       # words VERSION KEYS IDS
+    sed "s/\"transformers_version\": \"[^\"]*\"/\"transformers_version\": \"$1\"/" "$golden/whole/config.json" > model/config.json
+    printf '{"tokenizer_class": "GPTNeoXTokenizer", "bos_token": "<|endoftext|>", "eos_token": "<|endoftext|>"%s}' "$2" > model/tokenizer_config.json
+    [ "$(echo sea | token_ids model)" = "$3" ] || fail "words of $1 with $2: $(echo sea | token_ids model)"
+}
+for version in 4.57.1 5.24.0; do
+    words $version '' '[83,69,65]'
+    words $version ', "add_prefix_space": true' '[221,83,69,65]'
+done
+words 4.57.1 ', "add_bos_token": true, "add_eos_token": true' '[0,83,69,65,0]'
+words 5.24.0 ', "add_bos_token": true, "add_eos_token": true' '[83,69,65]'
+copy whole model
+
 # The first folders: masks and frequencies among the tensors; the output matrix under its name in memory.
 copy old_names old
 expect 0 '' "$program" info -m old --tensors
