@@ -22,6 +22,8 @@ FAMILIES = {"bert": "Bert", "roformer": "RoFormer", "marian": "Marian", "roberta
             "electra": "Electra", "camembert": "Camembert", "albert": "Albert"}
             "nomic_bert": "NomicBert", "gte": "Gte", "modernbert": "ModernBert", "esm": "Esm", "qwen3": "Qwen3", "qwen2": "Qwen2", "llama": "Llama",
             "mistral": "Mistral", "gpt2": "GPT2", "gpt_neox": "GPTNeoX"}
+            "nomic_bert": "NomicBert", "gte": "Gte", "modernbert": "ModernBert", "esm": "Esm", "qwen3": "Qwen3", "qwen2": "Qwen2", "llama": "Llama",
+            "deberta_v2": "DebertaV2", "deberta": "Deberta"}
 
 # Not keys of files: what callers and loaders pass, and methods of a configuration.
 CALLERS = {
@@ -105,10 +107,10 @@ def rows():
 
 
 def names(*folders):
-    """Strings in the sources, and what KEY(name, ...) and OUR(name, ...) name."""
+    """Strings in the sources, and what KEY(name, ...), OUR(name, ...) and USUAL(name, ...) name."""
     files = [f for name in folders for f in ([ROOT / "src" / name] if "." in name else (ROOT / "src" / name).rglob("*.[ch]"))]
     text = "".join(f.read_text() for f in files)
-    return set(re.findall(r'"([a-z]\w*)"', text)) | set(re.findall(r"\b(?:KEY|OUR|OWN)\((\w+)", text))
+    return set(re.findall(r'"([a-z]\w*)"', text)) | set(re.findall(r"(?:KEY|OUR|OWN|USUAL)\((\w+)", text))
 
 
 def main():

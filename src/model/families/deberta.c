@@ -35,7 +35,6 @@ static rf_status read_config(const char *file, const json_t *root, rf_config *c,
     const rf_status status = rf__deberta_read(file, root, c, why);
     const json_t *kinds = json_object_get(root, "pos_att_type");
     const int n = !(c->deberta & RF_DEBERTA_NO_C2P) + !(c->deberta & RF_DEBERTA_NO_P2C);
-    c->deberta |= RF_DEBERTA_NO_NORM;
     const char *bar = json_string_value(kinds);
     size_t names = json_array_size(kinds) + (bar != NULL);
     for (; bar && *bar; bar++) names += *bar == '|';

@@ -62,6 +62,7 @@ static bool has_p2c(const rf_config *c) { return !(c->deberta & RF_DEBERTA_NO_P2
 static bool absolute(const rf_config *c) { return c->deberta & RF_DEBERTA_ABSOLUTE; }
 static bool version_1(const rf_config *c) { return !strcmp(c->family, "deberta"); }
 static bool version_2(const rf_config *c) { return !strcmp(c->family, "deberta_v2"); }
+static bool normed(const rf_config *c) { return !version_1(c) && !(c->deberta & RF_DEBERTA_NO_NORM); }
 
 /* Position keys, with which the queries of words are multiplied (c2p), and position queries for the keys of words
  * (p2c). */
@@ -93,7 +94,7 @@ static rf_tensor *vectors_of(rf_graph *g, const rf_layer_context *at, const int3
 {
     const rf_config *c = at->config;
     rf_tensor *const *w = at->shared + absolute(c), *e = rf__rows(g, w[0], rows, n);
-    if (!(c->deberta & RF_DEBERTA_NO_NORM))
+    if (normed(c))
         e = rf__norm(g, e, NULL, 0, w[1], w[2], c->layer_norm_eps, RF_NORM_LAYER);
     return rf__dropout(g, e, c->hidden_dropout_prob);
 }
@@ -163,7 +164,7 @@ static int64_t extent(const rf_config *c, char letter)
     }
 WHEN(absolute, absolute(c))
 WHEN(relative, relative(c))
-WHEN(normed, !(c->deberta & RF_DEBERTA_NO_NORM))
+WHEN(normed, normed(c))
 WHEN(c2p, relative(c) && has_c2p(c) && !c->share_att_key && !version_1(c))
 WHEN(p2c, relative(c) && has_p2c(c) && !c->share_att_key && !version_1(c))
 WHEN(first_c2p, relative(c) && has_c2p(c) && version_1(c))
@@ -174,7 +175,7 @@ WHEN(convolved, convolves(c))
 rf_tensor *const *rf__deberta_convolution(const rf_config *c, const rf_layer_context *at)
 {
     if (!convolves(c)) return NULL;
-    return at->shared + absolute(c) + relative(c) + (c->deberta & RF_DEBERTA_NO_NORM ? 0 : 2);
+    return at->shared + absolute(c) + relative(c) + (normed(c) ? 2 : 0);
 }
 
 /* Learned vectors come first, where rf__absolute_embed expects them. */

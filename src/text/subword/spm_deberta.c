@@ -39,10 +39,22 @@ static json_int_t id_of(const made *o, const char *name)
 
 static void add(made *o, const char *name, int32_t id, bool special, bool normalized)
 {
-    if (id_of(o, name) >= 0) return;
     rf__json_add(&o->list, json_pack("{s:I, s:s, s:b, s:b, s:b, s:b, s:b}", "id", (json_int_t)(id < 0 ? o->next++ : id),
                                      "content", name, "single_word", 0, "lstrip", 0, "rstrip", 0, "normalized",
                                      normalized, "special", special));
+}
+
+/* The first of the special tokens with this name, or NAMES. */
+static int role_of(const made *o, const char *name)
+{
+    int i = 0;
+    while (i < NAMES && strcmp(name_of(o, i), name) != 0) i++;
+    return i;
+}
+
+static bool is_apart(const rf__spm_piece_row *p)
+{
+    return p->type == RF_PIECE_CONTROL || p->type == RF_PIECE_USER_DEFINED;
 }
 
 /* Control pieces and special tokens are special, user-defined pieces are not; all are matched before the rest. */
@@ -50,12 +62,13 @@ static void add_tokens(made *o)
 {
     for (int32_t id = 0; id < o->m->n; id++) {
         const rf__spm_piece_row *p = &o->m->piece[id];
-        if (p->type == RF_PIECE_CONTROL || p->type == RF_PIECE_USER_DEFINED)
-            add(o, p->name, id, p->type == RF_PIECE_CONTROL, false);
+        if (is_apart(p)) add(o, p->name, id, p->type == RF_PIECE_CONTROL || role_of(o, p->name) < NAMES, false);
     }
     for (int i = 0; i < NAMES; i++) {
         const char *name = name_of(o, i);
-        add(o, name, rf__spm_find(o->m, name, strlen(name)), true, i == UNKNOWN && !o->new);
+        const int32_t id = rf__spm_find(o->m, name, strlen(name));
+        if (role_of(o, name) == i && (id < 0 || !is_apart(&o->m->piece[id])))
+            add(o, name, id, true, i == UNKNOWN && !o->new);
     }
 }
 
