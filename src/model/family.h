@@ -114,8 +114,11 @@ typedef struct rf_family {
     bool wordless;                      /* no folder has a language-model head: words are not predicted               */
     bool gated;                         /* the feed-forward layer has a gate, in the row RF_ROW_GATED,                */
     rf_gate_order gate;                 /* ... which is the first or the second half of it                            */
+    int64_t (*extent)(const rf_config *c, char letter);     /* of letters in its rows' shapes; NULL: none of its own  */
     rf_tensor *(*embed)(rf_graph *g, const rf_block *b);
     rf_tensor *(*layer_forward)(rf_graph *g, const rf_block *b, rf_tensor *h);
+    /* [N,C], the feed-forward layer within bert_layer.c's; NULL: rf__bert_feed */
+    rf_tensor *(*feed)(rf_graph *g, const rf_block *b, rf_tensor *x);
     rf_tensor *(*source_keys)(rf_graph *g, const rf_block *b);      /* [M,2C] from b->source; NULL: without a decoder */
     rf_tensor *(*finish)(rf_graph *g, const rf_block *b, rf_tensor *h);             /* NULL: nothing to do            */
     rf_tensor *(*vector)(rf_graph *g, const void *embedding, rf_tensor *x);         /* [B,C], with linear_pooler      */

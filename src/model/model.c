@@ -43,13 +43,16 @@ static rf_type type_of(const rf_model *m, const rf_param *p)
     return m->type == RF_I8 && !rf__param_in_int8(&m->params, p) ? RF_BF16 : m->type;
 }
 
-/* Packs one matrix, or the two of a gated feed-forward layer. */
+/* Packs one matrix, the two of a gated feed-forward layer, or several of one shape. */
 static rf_status pack_rows(rf_model *m, size_t i, int64_t rows, const float *w, rf_error *why)
 {
     const rf_param *p = &m->params.p[i];
     const rf_type type = type_of(m, p);
     if (p->flags & RF_ROW_GATED)
         return rf__pack_gated(m->ctx, type, rows / 2, p->dim[1], w, m->params.family->gate, &m->packed[i], why);
+    if (p->flags & RF_ROW_PARTS)
+        return rf__pack_parts(m->ctx, type, p->parts, rows / p->parts, p->dim[1], w, (p->flags & RF_ROW_ACROSS) != 0,
+                              &m->packed[i], why);
     return rf_pack(m->ctx, type, rows, p->dim[1], w, &m->packed[i], why);
 }
 
@@ -115,9 +118,11 @@ static rf_status pack_codes(rf_model *m, const struct source *from, size_t i, in
     return status;
 }
 
+/* Several matrices in one are packed from their values, because int8 in a file has scales of the file's rows. */
 static bool any_int8(const rf_model *m, const struct source *from, size_t i)
 {
     const size_t span = rf__params_span(&m->params, i);
+    if (m->params.p[i].flags & RF_ROW_PARTS) return false;
     for (size_t j = i; j < i + span; j++)
         if (is_int8(from, j)) return true;
     return false;

@@ -243,9 +243,43 @@ rf_status rf__pack_gated_int8(const rf_ctx *ctx, int64_t n, int64_t k, const int
     return pack_gated(ctx, RF_I8, n, k, &(halves){.i8 = w, .scale = scale}, order, out, why);
 }
 
+static void transpose(float *to, const float *from, int64_t n, int64_t k)
+{
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < k; j++) to[j * n + i] = from[i * k + j];
+}
+
+rf_status rf__pack_parts(const rf_ctx *ctx, rf_type type, int64_t parts, int64_t n, int64_t k, const float *w,
+                         bool across, rf_packed **out, rf_error *why)
+{
+    rf_packed *all = NULL;
+    if (!(ctx && out && w)) return rf__missing("rf__pack_parts", "ctx, w, out", why);
+    if (parts < 1 || parts > 1 << 20)
+        return rf_fail(why, RF_ERANGE, "pack: parts: expected 1 to %d, got %lld", 1 << 20, (long long)parts);
+    rf_status s = packed_new(&rf__products_ref, ctx, type, n, k, w, &all, why);
+    if (s) return s;
+    float *swapped = across ? rf__alloc(ctx, (size_t)(n * k) * sizeof *swapped) : NULL;
+    all->part = rf__calloc(ctx, (size_t)parts, sizeof(rf_packed *));
+    all->parts = all->part ? parts : 0;
+    if (!all->part || (across && !swapped))
+        s = rf_fail(why, RF_ENOMEM, "out of memory: %lld matrices", (long long)parts);
+    for (int64_t i = 0; i < parts && !s; i++, w += n * k) {
+        if (across) transpose(swapped, w, n, k);
+        s = rf_pack(ctx, type, across ? k : n, across ? n : k, across ? swapped : w, &all->part[i], why);
+    }
+    rf__free(ctx, swapped);
+    if (s) rf_packed_free(all);
+    else *out = all;
+    return s;
+}
+
+const rf_packed *rf__packed_part(const rf_packed *w, int64_t i) { return w->part[i]; }
+
 void rf_packed_free(rf_packed *p)
 {
     if (!p) return;
+    for (int64_t i = 0; i < p->parts; i++) rf_packed_free(p->part[i]);
+    rf__free(p->ctx, p->part);
     rf_packed_free(p->up);
     if (p->by->forget) p->by->forget(p);
     rf__free(p->ctx, p->data);

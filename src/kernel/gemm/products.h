@@ -34,6 +34,15 @@ rf_status rf__pack_gated(const rf_ctx *ctx, rf_type type, int64_t n, int64_t k, 
 rf_status rf__pack_gated_int8(const rf_ctx *ctx, int64_t n, int64_t k, const int8_t *w, const float *scale,
                               rf_gate_order order, rf_packed **out, rf_error *why);
 
+/* `parts` matrices of one shape, one after the other in w [parts n,k], each packed by itself.
+ *
+ *   across  the matrices are the transposes [k,n] of those in w
+ *   out     holds all of them: rf__packed_part returns each. It is no operand of products itself
+ *   other arguments and errors as for rf_pack; RF_ERANGE: there is no part */
+rf_status rf__pack_parts(const rf_ctx *ctx, rf_type type, int64_t parts, int64_t n, int64_t k, const float *w,
+                         bool across, rf_packed **out, rf_error *why);
+const rf_packed *rf__packed_part(const rf_packed *w, int64_t i);
+
 /* Computes the int8 numbers q [n,k] and scales [n] that rf_pack uses for w[n,k] with RF_I8. rf__pack_int8 of them gives
  * the same bits.
  *
@@ -80,6 +89,8 @@ struct rf_packed {
     void *own;
     struct rf_packed *up;               /* gated: this is the gate [n,k] and `that` the other factor; otherwise NULL */
     rf_gate_order order;                /* gated: which of the two comes first in a bias */
+    struct rf_packed **part;            /* rf__pack_parts: all of them; otherwise NULL */
+    int64_t parts;
 };
 
 /* The biases of the two halves of a gated product from `bias` [2n], which has both.  NULL: none. */

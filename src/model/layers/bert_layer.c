@@ -106,8 +106,7 @@ static rf_tensor *attend_to_source(rf_graph *g, const rf_block *b, rf_tensor *h)
     return finish_sublayer(g, b, a, h, w->cross_norm, w->cross_norm_bias, NULL);
 }
 
-/* act(x W_1) W_2 [N, C], or with a gate. */
-static rf_tensor *feed(rf_graph *g, const rf_block *b, rf_tensor *x)
+rf_tensor *rf__bert_feed(rf_graph *g, const rf_block *b, rf_tensor *x)
 {
     const rf_bert_layer *w = b->weights;
     const rf_config *c = b->config;
@@ -156,7 +155,8 @@ rf_tensor *rf__bert_forward(rf_graph *g, const rf_block *b, rf_tensor *h)
         if (attends) h = attend_to_source(g, b, h);
         x = before(g, b, h, w->norm2, w->norm2_bias);
     }
-    return finish_sublayer(g, b, feed(g, b, x), h, w->norm2, w->norm2_bias, w->after2);
+    x = (b->family->feed ? b->family->feed : rf__bert_feed)(g, b, x);
+    return finish_sublayer(g, b, x, h, w->norm2, w->norm2_bias, w->after2);
 }
 
 rf_tensor *rf__bert_finish(rf_graph *g, const rf_block *b, rf_tensor *h)

@@ -23,6 +23,7 @@ typedef struct rf_bert_layer {
 
 rf_tensor *rf__bert_embed(rf_graph *g, const rf_block *b);
 rf_tensor *rf__bert_forward(rf_graph *g, const rf_block *b, rf_tensor *h);
+rf_tensor *rf__bert_feed(rf_graph *g, const rf_block *b, rf_tensor *x);     /* act(x W_1) W_2 [N,C], or with a gate   */
 rf_tensor *rf__bert_source_keys(rf_graph *g, const rf_block *b);
 rf_tensor *rf__bert_finish(rf_graph *g, const rf_block *b, rf_tensor *h);
 rf_tensor *rf__bert_vector(rf_graph *g, const void *embedding, rf_tensor *x);

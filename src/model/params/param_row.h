@@ -21,7 +21,7 @@ typedef bool rf_when(const rf_config *c, int64_t layer);
 /* A row of a parameter table.  shape: one letter for each dimension, V vocabulary, T types, E embedding, C hidden,
  * Q three times C, F feed-forward, G twice F, K labels, 1 one, P max_position_embeddings, H heads, D head width, U
  * twice F and once D, S kinds of tasks, A heads of all layers, q the queries of all heads, k the keys of all heads;
- * others belong to the position encoding. */
+ * others belong to the position encoding or to the family.  With RF_ROW_PARTS, the first is the number of parts. */
 typedef struct rf_param_row {
     const char *name, *shape;
     rf_init init;
@@ -33,7 +33,7 @@ typedef struct rf_param_row {
 enum {
     RF_ROW_JOINED = 1,          /* adjacent to the row above, forming one matrix with it                              */
     RF_ROW_BASE = 2,            /* belongs to a head, but is named with the family's prefix                           */
-    RF_ROW_TABLE = 4,           /* looked up, never multiplied                                                        */
+    RF_ROW_TABLE = 4,           /* looked up, or small and multiplied in f32: never packed                            */
     RF_ROW_WORDS = 8,           /* the word embeddings: a table, and the decoder of a tied head                       */
     RF_ROW_TWICE = 16,          /* untied, also written under its other spelling                                      */
     RF_ROW_PRETRAINED = 32,   /* belongs to a head, but is read for every head from a file that has it: BERT's pooler */
@@ -45,6 +45,8 @@ enum {
     RF_ROW_TAPS = 4096,         /* a convolution: [n,C,k] in files, [n,kC] here, as rf__unfold has its windows        */
     RF_ROW_REORDERED = RF_ROW_BY_HEAD | RF_ROW_TAPS,
     RF_ROW_GATED = 256,         /* gate and up of a gated feed-forward layer, in the family's order (family.h)        */
+    RF_ROW_PARTS = 2048,        /* several matrices of one shape, one after the other, each packed by itself          */
+    RF_ROW_ACROSS = 4096,       /* with RF_ROW_PARTS: packed transposed, for products x w                             */
 };
 
 /* Conditions that several tables share (family.c): embedding_size is not hidden_size; the head has its own matrix;
@@ -57,6 +59,7 @@ typedef struct rf_param {
     char name[96];              /* Hugging Face's name                                                                */
     int rank;
     int64_t dim[2];
+    int64_t parts;              /* RF_ROW_PARTS: dim[0] is this times the rows of one; otherwise 1                    */
     size_t offset, count;       /* in the slab, in floats                                                             */
     rf_init init;
     bool decay;                 /* weight decay applies: matrices, not biases and norms                               */

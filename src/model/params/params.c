@@ -12,7 +12,8 @@
 
 /* ---- building the list ---- */
 
-static int64_t extent(const rf_config *c, const rf_position *p, char letter)
+/* p NULL: in a row of the family f. */
+static int64_t extent(const rf_config *c, const rf_family *f, const rf_position *p, char letter)
 {
     switch (letter) {
     case 'V': return c->vocab_size;
@@ -32,7 +33,7 @@ static int64_t extent(const rf_config *c, const rf_position *p, char letter)
     case 'U': return 2 * c->intermediate_size + rf_config_head_width(c);
     case 'K': return c->num_labels;
     case '1': return 1;
-    default:  return p->extent(c, letter);
+    default:  return p ? p->extent(c, letter) : f->extent(c, letter);
     }
 }
 
@@ -57,6 +58,21 @@ void rf__config_stack(const rf_config *c, int stack, rf_config *out)
 
 typedef struct section { int stack, layer; const char *prefix; bool head, position; } section;
 
+/* false: more numbers than this machine can count. */
+static bool shape_of(const rf_params *all, const rf_param_row *r, const rf_position *position, rf_param *p)
+{
+    const rf_config *c = &all->stack[p->stack].config;
+    const char *s = r->shape;
+    p->parts = r->flags & RF_ROW_PARTS ? extent(c, all->family, position, *s++) : 1;
+    p->count = (size_t)p->parts;
+    for (; *s; s++) {
+        p->dim[p->rank] = extent(c, all->family, position, *s);
+        if (!rf__checked_mul(p->count, (size_t)p->dim[p->rank++], &p->count)) return false;
+    }
+    p->dim[0] *= p->parts;
+    return true;
+}
+
 static bool append(rf_params *out, const rf_param_row *r, size_t member, const section *in)
 {
     const rf_stack *stack = &out->stack[in->stack];
@@ -77,11 +93,7 @@ static bool append(rf_params *out, const rf_param_row *r, size_t member, const s
     out->n++;
     const char *own = in->position && in->layer < 0 ? out->family->position_name : NULL;
     snprintf(p->name, sizeof p->name, "%s%s%s", base ? out->family->prefix : "", in->prefix, own ? own : r->name);
-    p->count = 1;
-    for (const char *s = r->shape; *s; s++) {
-        p->dim[p->rank] = extent(&stack->config, stack->position, *s);
-        if (!rf__checked_mul(p->count, (size_t)p->dim[p->rank++], &p->count)) return false;
-    }
+    if (!shape_of(out, r, in->position ? stack->position : NULL, p)) return false;
     size_t at = out->total;
     if (!p->joined) at = (at + 15) & ~(size_t)15;                   /* 64-byte aligned */
     p->offset = at;
@@ -218,24 +230,25 @@ size_t rf__params_span(const rf_params *p, size_t i)
 
 /* ---- counting ---- */
 
-static int64_t count_row(const rf_config *c, const rf_position *p, const rf_param_row *r, int64_t layer)
+static int64_t count_row(const rf_config *c, const rf_family *f, const rf_position *p, const rf_param_row *r,
+                         int64_t layer)
 {
     int64_t n = required(r, c, layer);
-    for (const char *s = r->shape; *s && n; s++) n *= extent(c, p, *s);
+    for (const char *s = r->shape; *s && n; s++) n *= extent(c, f, p, *s);
     return r->flags & RF_ROW_TWICE && !c->tie_word_embeddings ? 2 * n : n;
 }
 
 static int64_t count(const rf_config *c, const rf_position *p, const rf_param_row *r, int64_t layer)
 {
     int64_t sum = 0;
-    for (; r && r->name; r++) sum += count_row(c, p, r, layer);
+    for (; r && r->name; r++) sum += count_row(c, NULL, p, r, layer);
     return sum;
 }
 
-static int64_t count_family(const rf_config *c, const rf_family_row *r, int64_t layer)
+static int64_t count_family(const rf_config *c, const rf_family *f, const rf_family_row *r, int64_t layer)
 {
     int64_t sum = 0;
-    for (; r && r->row.name; r++) sum += count_row(c, NULL, &r->row, layer);
+    for (; r && r->row.name; r++) sum += count_row(c, f, NULL, &r->row, layer);
     return sum;
 }
 
@@ -263,13 +276,13 @@ int64_t rf_config_parameters(const rf_config *given)
     if (!given || rf__config_given(c, given, NULL) || rf__config_check_all(c, "config", NULL)) return 0;
     if (rf__family_find(c, &f, NULL)) return 0;
     const rf_head_row *head = rf__family_head(f, rf_config_head(c));
-    int64_t sum = head ? count_family(c, head->row, -1) : 0;
+    int64_t sum = head ? count_family(c, f, head->row, -1) : 0;
     for (int s = 0; s < stacks_of(c); s++) {
         rf_config side;
         rf__config_stack(c, s, &side);
-        sum += count_family(&side, embedding_of(f, s), -1);
+        sum += count_family(&side, f, embedding_of(f, s), -1);
         for (int64_t l = 0; l < side.num_hidden_layers; l++)
-            if (rf__family_layer(f, &side, l) == l) sum += count_family(&side, layer_of(f, s), l);
+            if (rf__family_layer(f, &side, l) == l) sum += count_family(&side, f, layer_of(f, s), l);
         if (!rf__position_find(&side, &p, NULL)) sum += rf_position_parameters(p, &side);
     }
     return sum;
