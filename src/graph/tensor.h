@@ -160,6 +160,12 @@ rf_tensor *rf__linear_part(rf_graph *g, rf_tensor *x, rf_tensor *w, rf_tensor *b
 rf_tensor *rf__gate(rf_graph *g, rf_tensor *x, rf_act act, rf_gate_order order);
 rf_tensor *rf__gated_linear(rf_graph *g, rf_tensor *x, rf_tensor *w, rf_tensor *b, rf_act act, rf_gate_order order);
 
+/* A mixture of experts: y[n,:] = bias + sum_e softmax(z[n,:])_e act(x[n,:] u_e^T) d_e over the `top` experts e with the
+ * largest z[n,e]. x, y [N,C]; z [N,E]; up [E F,C] is u_0 [F,C], u_1, ..., down [E F,C] is d_0 [F,C], d_1, ...; bias [C]
+ * or NULL. Packed weights must come from rf__pack_parts, those of `down` across. 4 N top F C operations */
+rf_tensor *rf__experts(rf_graph *g, rf_tensor *x, rf_tensor *z, int64_t top, rf_tensor *up, rf_act act,
+                       rf_tensor *down, rf_tensor *bias);
+
 /* By element, any rank: a + b, a b (both of one shape, no broadcasting), act(x). */
 rf_tensor *rf__add(rf_graph *g, rf_tensor *a, rf_tensor *b);
 rf_tensor *rf__mul(rf_graph *g, rf_tensor *a, rf_tensor *b);

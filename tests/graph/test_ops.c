@@ -446,6 +446,113 @@ static void recompute(void **state)
     }
 }
 
+/* ---- experts ----------------------------------------------------------------------------------------------------- */
+
+struct experts { int64_t N, C, F, E, top; rf_act act; bool bias; };
+
+static rf_tensor *experts_run(rf_graph *g, rf_tensor *const in[], const void *what)
+{
+    const struct experts *l = what;
+    return rf__experts(g, in[0], in[1], l->top, in[2], l->act, in[3], in[4]);
+}
+
+static double expert(const struct experts *l, const double *x, const double *up, const double *down, int64_t c)
+{
+    double y = 0;
+    for (int64_t f = 0; f < l->F; f++) {
+        double sum = 0;
+        for (int64_t k = 0; k < l->C; k++) sum += x[k] * up[f * l->C + k];
+        y += act_of(l->act, sum) * down[f * l->C + c];
+    }
+    return y;
+}
+
+static void experts_formula(double *y, const double *const in[], const void *what)
+{
+    const struct experts *l = what;
+    for (int64_t n = 0; n < l->N; n++) {
+        const double *z = in[1] + n * l->E;
+        double sum = 0;
+        for (int64_t e = 0; e < l->E; e++) sum += exp(z[e]);
+        for (int64_t c = 0; c < l->C; c++) {
+            double *to = &y[n * l->C + c];
+            *to = l->bias ? in[4][c] : 0;
+            for (int64_t e = 0; e < l->E; e++) {
+                int64_t better = 0;
+                for (int64_t j = 0; j < l->E; j++) better += z[j] > z[e] || (j < e && z[j] >= z[e]);
+                if (better < l->top)
+                    *to += exp(z[e]) / sum * expert(l, in[0] + n * l->C, in[2] + e * l->F * l->C,
+                                                    in[3] + e * l->F * l->C, c);
+            }
+        }
+    }
+}
+
+/* depth: two products of C and F, the sum over a token's experts, and the softmax, which is computed in double. */
+static void experts(void **state)
+{
+    (void)state;
+    static const struct experts cases[] = {
+        {5, 3, 4, 4, 2, RF_ACT_GELU, true},  {1, 2, 3, 1, 1, RF_ACT_SILU, true},  {9, 4, 2, 3, 1, RF_ACT_GELU, false},
+        {3, 5, 6, 2, 2, RF_ACT_TANH, true},  {40, 3, 2, 8, 3, RF_ACT_NONE, true}, {2, 4, 3, 16, 2, RF_ACT_GELU, true},
+    };
+    for (size_t i = 0; i < RF_COUNT(cases); i++) {
+        const struct experts *l = &cases[i];
+        t_gradient(&(t_gradient_case){.op = RF_OP_experts,
+                                      .ys = l->N * l->C,
+                                      .depth = (double)(4 * (l->C + l->F + l->N + l->E) + 32),
+                                      .what = l,
+                                      .run = experts_run,
+                                      .formula = experts_formula,
+                                      .in = {{2, {l->N, l->C}}, {2, {l->N, l->E}}, {2, {l->E * l->F, l->C}},
+                                             {2, {l->E * l->F, l->C}}, {l->bias ? 1 : 0, {l->C}}}});
+    }
+}
+
+/* A dry graph counts the same products: `top` experts for each row. */
+static void experts_cost(void **state)
+{
+    (void)state;
+    enum { N = 12, C = 3, F = 5, E = 4, TOP = 2 };
+    static float x[N * C], z[N * E], w[E * F * C];
+    for (int i = 0; i < N * E; i++) z[i] = (float)(i * 7 % 11);
+    for (int dry = 0; dry < 2; dry++) {
+        rf_ctx *ctx = t_ctx(2, NULL);
+        rf_graph *g = t_graph(ctx);
+        if (dry) rf__graph_dry(g);
+        rf_tensor *m = rf__constant(g, w, 2, (int64_t[]){E * F, C});
+        rf__experts(g, rf__constant(g, x, 2, (int64_t[]){N, C}), rf__constant(g, z, 2, (int64_t[]){N, E}), TOP, m,
+                    RF_ACT_GELU, m, NULL);
+        assert_int_equal(rf__graph_error(g)->code, RF_OK);
+        assert_true(rf__graph_flops(g) == 4.0 * N * TOP * C * F);
+        rf__graph_free(g);
+        rf_ctx_free(ctx);
+    }
+}
+
+static void experts_refuse(void **state)
+{
+    (void)state;
+    enum { N = 2, C = 3, F = 5, E = 4 };
+    static float x[N * C], z[N * E], w[E * F * C];
+    static const struct { int64_t rows, up, down, top; rf_status code; const char *part; } all[] = {
+        {N, E * F, E * F, E + 1, RF_ERANGE, "expected 1 to 4 of them"}, {N, E * F, E * F, 0, RF_ERANGE, "got 0 for 2"},
+        {N, E * F - 1, E * F, 1, RF_ESHAPE, "experts: up: expected a multiple of 4 rows of 3, got 19 of 3"},
+        {N, E * F, E, 1, RF_ESHAPE, "experts: down: expected 20 rows, as in up, got 4"},
+        {N - 1, E * F, E * F, 1, RF_ESHAPE, "experts: z: expected 2 rows"},
+    };
+    for (size_t i = 0; i < RF_COUNT(all); i++) {
+        rf_ctx *ctx = t_ctx(1, NULL);
+        rf_graph *g = t_graph(ctx);
+        rf_tensor *up = rf__constant(g, w, 2, (int64_t[]){all[i].up, C});
+        rf__experts(g, rf__constant(g, x, 2, (int64_t[]){N, C}), rf__constant(g, z, 2, (int64_t[]){all[i].rows, E}),
+                    all[i].top, up, RF_ACT_GELU, rf__constant(g, w, 2, (int64_t[]){all[i].down, C}), NULL);
+        t_failed(rf__graph_error(g), all[i].code, all[i].part);
+        rf__graph_free(g);
+        rf_ctx_free(ctx);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -460,6 +567,9 @@ int main(void)
         cmocka_unit_test(norm),
         cmocka_unit_test(norm_of_itself),
         cmocka_unit_test(recompute),
+        cmocka_unit_test(experts),
+        cmocka_unit_test(experts_cost),
+        cmocka_unit_test(experts_refuse),
     };
     return cmocka_run_group_tests_name("graph/ops", tests, NULL, NULL);
 }
