@@ -267,6 +267,9 @@ typedef struct rf_config {
     rf_act pooler_act;
     double pooler_dropout;
     rf_act conv_act;
+    /* NomicBERT v2: layers 1, 1 + moe_every_n_layers, ... have num_experts feed-forward layers instead of one, of which
+       each token uses moe_top_k. 0: no layer has. */
+    int64_t moe_every_n_layers, num_experts, moe_top_k;
 } rf_config;
 
 /* Sets the defaults of transformers' RoFormerConfig. */

@@ -129,6 +129,7 @@ static rf_status check_lacking(const rf_config *c, const rf_family_config *f, co
         OWN(summary_use_proj),    OWN(num_hidden_groups),
         OWN(attention_bias),      OWN(mlp_bias), OWN(use_parallel_residual),
         OWN(scale_attn_by_inverse_layer_idx),
+        OWN(moe_every_n_layers),
     };
 #undef OWN
     for (size_t i = 0; i < RF_COUNT(own); i++) {

@@ -26,6 +26,7 @@ static rf_config small(const char *family)
     if (c.num_key_value_heads) c.num_key_value_heads = 1;
     if (c.head_dim > 0) c.head_dim = 6;
     if (c.partial_rotary_factor < 1) c.partial_rotary_factor = 0.5;
+    if (!strcmp(family, "nomic_bert_v2")) c.moe_every_n_layers = 2, c.num_experts = 3, c.moe_top_k = 2;
     if (!c.is_encoder_decoder) return c;
     c.decoder_layers = 3;
     c.decoder_attention_heads = 4;
