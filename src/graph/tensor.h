@@ -217,7 +217,7 @@ rf_tensor *rf__beside(rf_graph *g, rf_tensor *x, rf_tensor *a, rf_tensor *b);
 
 /* [a, 0, b]: two vectors of C numbers around C zeros, such as the biases of queries and values of a layer whose keys
  * have none. */
-rf_tensor *rf__around(rf_graph *g, rf_tensor *a, rf_tensor *b);
+rf_tensor *rf__apart(rf_graph *g, rf_tensor *a, rf_tensor *b);
 /* Bias of KERPLE: y[r+R,h] = -e^a_h log(1 + e^b_h |r|), or with `power` -e^a_h |r|^(e^b_h), for r = -R to R. a, b [H],
  * y [2R+1,H] */
 rf_tensor *rf__kernel_bias(rf_graph *g, rf_tensor *a, rf_tensor *b, int64_t R, int power);

@@ -166,7 +166,7 @@ static void set_defaults(const rf_family_config *f, rf_config *c)
     for (size_t i = 0; i < RF_COUNT(keys); i++) set_at(c, &keys[i], keys[i].normal);
     for (size_t i = 0; i < rf__config_key_count(f); i++)
         if (rf__config_key_of(f, i)) set_at(c, rf__config_key_of(f, i), rf__config_key_of(f, i)->normal);
-    if (f->one_width) c->embedding_size = c->hidden_size;
+    if (f->one_width || follows_width(f)) c->embedding_size = c->hidden_size;
     if (f->summarizes) c->summary = RF_SUMMARY_FIRST;
     if (!f->pairs && rf__config_lacks(f, "type_vocab_size")) c->type_vocab_size = 0;
     c->rope_scaled_layers = f->flat;

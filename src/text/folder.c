@@ -467,8 +467,9 @@ const char *rf_tokenizer_found(const rf_ctx *ctx, const char *folder)
     if (file) return file;
     rf_error unread = {0};
     rf_tokenizer_folder f = {.ctx = ctx, .path = folder, .why = &unread};
-    const bool named = !rf__folder_json(&f, RF_FILE_TOKENIZER_CONFIG, f.config_path, &f.config) &&
-                       !rf__folder_row(&f, &row) && !row->holds;
+    rf_status status = rf__folder_json(&f, RF_FILE_TOKENIZER_CONFIG, f.config_path, &f.config);
+    if (!status) status = rf__folder_row(&f, &row);
+    const bool named = status ? status == RF_ENOMEM : !row->holds;              /* without memory, opening says so    */
     const bool classed = json_object_get(f.config, "tokenizer_class");          /* or the model_type says the class */
     close_folder(&f);
     return !named ? NULL : classed ? RF_FILE_TOKENIZER_CONFIG : RF_FILE_CONFIG;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "model/dry.h"
+#include "model/positions.h"
 #include "model/layers/linear_attention.h"
 #include "store/store.h"
 #include "data/pairs.h"
@@ -24,32 +25,40 @@ static int64_t labels_of(const rf_params *p, const rf_train_options *o, int64_t 
                                        : (int64_t)ceil(o->mlm_probability * (double)tokens);
 }
 
+/* Tokens of the longest text; with its second text, where both are one sequence. */
 static int64_t longest_of(const rf_params *p, const rf_train_options *o)
 {
-    return (p->config.linear_pooler ? 2 : 1) * o->max_length;                     /* a text and its second text */
+    const rf_config *c = &p->config;
+    const int64_t longest = (c->linear_pooler ? 2 : 1) * o->max_length;
+    return rf__position_reaches(c, longest, NULL) ? rf__min64(longest, c->max_position_embeddings) : longest;
 }
 
-/* Infinity, which no memory holds, if the step cannot even be counted. */
-static double bytes_held(const rf_params *p, const rf_dry *d)
+static rf_dry batch_of(const rf_params *p, const rf_train_options *o, int64_t tokens, int64_t source)
+{
+    const bool pairs = p->stacks > 1;
+    return (rf_dry){.tokens = tokens, .longest = longest_of(p, o), .source = pairs ? source : 0,
+                    .labels = labels_of(p, o, pairs ? tokens - source : tokens), .train = true,
+                    .recompute = o->gradient_checkpointing != 0, .products = o->bf16 ? RF_BF16 : RF_F32};
+}
+
+/* Infinity, which no memory holds, if the step cannot be counted; `why` has the cause. */
+static double bytes_held(const rf_params *p, const rf_dry *d, rf_error *why)
 {
     rf_dry_result step;
     const double kept = rf__linear_attention_kept(&p->config, rf__min64(d->longest, d->tokens));
-    return rf__dry_step(p, d, &step, NULL) ? INFINITY : step.bytes + kept;
+    return rf__dry_step(p, d, &step, why) ? INFINITY : step.bytes + kept;
 }
 
 double rf__memory_batch(const rf_params *p, const rf_train_options *o, int64_t tokens, int64_t source)
 {
-    const bool pairs = p->stacks > 1;
-    return bytes_held(p, &(rf_dry){.tokens = tokens, .longest = longest_of(p, o), .source = pairs ? source : 0,
-                                   .labels = labels_of(p, o, pairs ? tokens - source : tokens), .train = true,
-                                   .recompute = o->gradient_checkpointing != 0,
-                                   .products = o->bf16 ? RF_BF16 : RF_F32});
+    const rf_dry d = batch_of(p, o, tokens, source);
+    return bytes_held(p, &d, NULL);
 }
 
 double rf__memory_forward(const rf_params *p, const rf_train_options *o, int64_t tokens)
 {
     return bytes_held(p, &(rf_dry){.tokens = tokens, .longest = longest_of(p, o),
-                                   .products = o->bf16 ? RF_BF16 : RF_F32});
+                                   .products = o->bf16 ? RF_BF16 : RF_F32}, NULL);
 }
 
 /* Ids, rows, labels and starts of each micro-batch of a step (batch.c), which are all packed before the first is
@@ -126,9 +135,12 @@ rf_status rf__memory_check(const rf_params *p, const rf_train_options *o, const 
 {
     static const rf__memory_job none = {0};
     if (!job) job = &none;
+    const rf_params *model = job->model ? job->model : p;
     const double slabs = rf__memory_slabs(p, o) + job->copies;
     batch fits = {o->tokens_per_batch, (double)job->examples};
-    const double first = bytes_of(p, o, job, fits), buffers = rf__memory_buffers(p, o, fits.tokens);
+    const rf_dry whole = batch_of(model, o, fits.tokens, (int64_t)(job->source * (double)fits.tokens));
+    if (isinf(bytes_held(model, &whole, why))) return why ? why->code : RF_ENOMEM;
+    const double first = bytes_of(model, o, job, fits), buffers = rf__memory_buffers(model, o, fits.tokens);
     char all[16], weights[16], one[16], tokens[16], step[64] = "", advice[96];
     if (o->gradient_accumulation_steps > 1)
         snprintf(step, sizeof step, ", %s the tokens of a step", bytes_text(buffers, tokens));
@@ -139,13 +151,13 @@ rf_status rf__memory_check(const rf_params *p, const rf_train_options *o, const 
              left < 1e9 ? "MB" : "GB");
     if (left <= 0 || slabs + first + buffers <= left) return RF_OK;
     while (possible(job, fits) &&
-           slabs + bytes_of(p, o, job, fits) + rf__memory_buffers(p, o, fits.tokens) > left)
-        fits = half(p, o, job, fits);
+           slabs + bytes_of(model, o, job, fits) + rf__memory_buffers(model, o, fits.tokens) > left)
+        fits = half(model, o, job, fits);
     if (!possible(job, fits)) {
         char features[96] = "";
-        if (2 * rf__linear_attention_scratch(p->ctx, &p->config, o->max_length) > first)
+        if (2 * rf__linear_attention_scratch(p->ctx, &model->config, o->max_length) > first)
             snprintf(features, sizeof features, ", most of it for %" PRId64 " features of linear attention",
-                     rf__linear_attention_columns(&p->config));
+                     rf__linear_attention_columns(&model->config));
         return rf_fail(why, RF_ENOMEM, "out of memory: %s%s; no batch fits", note, features);
     }
     advise(job, fits, advice, sizeof advice);

@@ -19,6 +19,7 @@ double rf__memory_forward(const rf_params *p, const rf_train_options *o, int64_t
 
 /* What a job needs in addition. */
 typedef struct rf__memory_job {
+    const rf_params *model;             /* whose step is counted; NULL: that of all parameters                        */
     int64_t example;                    /* tokens of the longest example; 0: batches are not counted in examples      */
     int64_t least;                      /* tokens of the smallest possible batch: of one example, or of two           */
     int64_t evaluated;                  /* tokens of the largest batch in evaluations                                 */

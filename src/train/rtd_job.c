@@ -39,6 +39,7 @@ static rf_status settle(rf__run *r, rf_error *why)
 
 static void memory(const rf__run *r, rf__memory_job *own)
 {
+    own->model = &own_of(r)->rtd->discriminator;
     own->copies = rf__memory_batch(&own_of(r)->rtd->generator, &r->o, r->o.tokens_per_batch, 0);
 }
 

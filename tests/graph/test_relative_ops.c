@@ -91,7 +91,7 @@ static void with_the_bias(void **state)
 static rf_tensor *around_run(rf_graph *g, rf_tensor *const in[], const void *what)
 {
     (void)what;
-    return rf__around(g, in[0], in[1]);
+    return rf__apart(g, in[0], in[1]);
 }
 
 static void around_formula(double *y, const double *const in[], const void *what)
@@ -103,7 +103,7 @@ static void around_formula(double *y, const double *const in[], const void *what
 static void around_zeros(void **state)
 {
     (void)state;
-    t_gradient(&(t_gradient_case){.op = RF_OP_around,
+    t_gradient(&(t_gradient_case){.op = RF_OP_apart,
                                   .in = {{1, {C}}, {1, {C}}},
                                   .ys = 3 * C,
                                   .depth = 1,
@@ -146,7 +146,7 @@ static void refusals(void **state)
         static const char *const says[] = {"dots: expected as many weights as columns",
                                            "tables for the heads, got rows of 12",
                                            "and b [N,H], got [5,12], [5,5] and", "offsets of 0 or more, got [5], [12]",
-                                           "around: expected two vectors of one length, got [12] and [5]"};
+                                           "apart: expected two vectors of one length, got [12] and [5]"};
         rf_graph *g = NULL;
         assert_int_equal(rf__graph_new(ctx, &g, NULL), RF_OK);
         rf_tensor *x = rf__input(g, t_normal(N * C), NULL, 2, (int64_t[]){N, C}),
@@ -157,7 +157,7 @@ static void refusals(void **state)
         if (i == 1) rf__segment(g, x, w, x, H, types, TYPES);
         if (i == 2) rf__beside(g, x, five, five);
         if (i == 3) rf__kernel_bias(g, v, w, R, 0);
-        if (i == 4) rf__around(g, w, v);
+        if (i == 4) rf__apart(g, w, v);
         t_failed(rf__graph_error(g), RF_ESHAPE, says[i]);
         rf__graph_free(g);
     }

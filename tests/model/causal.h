@@ -80,7 +80,7 @@ static inline void fill(int text, int32_t *id, int32_t n)
 {
     rf_rng r;
     rf_rng_init(&r, 5, (uint64_t)text);
-    for (int32_t j = 0; j < n; j++) id[j] = (int32_t)rf_rng_below(&r, V);
+    for (int32_t j = 0; j < n; j++) id[j] = 1 + (int32_t)rf_rng_below(&r, V - 1);    /* 0 is padding, without a place */
 }
 
 /* Logits of every token of one text, computed in one pass. */

@@ -152,7 +152,7 @@ static void options_within_options_may_grow(void **state)
     t_failed(&why, RF_EARG, "rf_reader_options: size: expected 48, got 0; fill in the defaults first");
     why = (rf_error){0};
     assert_int_equal(rf_finetune(ctx, &f, NULL, NULL, NULL, &why), RF_EARG);
-    t_failed(&why, RF_EARG, "rf_train_options: size: expected 808, got 0; fill in the defaults first");
+    t_failed(&why, RF_EARG, "rf_train_options: size: expected 824, got 0; fill in the defaults first");
     rf_ctx_free(ctx);
 }
 

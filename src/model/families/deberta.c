@@ -25,7 +25,7 @@ static rf_tensor *forward(rf_graph *g, const rf_block *b, rf_tensor *h)
     const first_layer *w = b->weights;
     rf_bert_layer own = w->bert;
     rf_block block = *b;
-    own.qkv_bias = block.at.qkv_bias = rf__around(g, w->query_bias, w->value_bias);
+    own.qkv_bias = block.at.qkv_bias = rf__apart(g, w->query_bias, w->value_bias);
     block.weights = &own;
     return rf__bert_forward(g, &block, h);
 }

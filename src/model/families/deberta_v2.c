@@ -266,7 +266,6 @@ static const rf_config_key keys[] = {
     RF_DEBERTA_KEYS,
     RF_USUAL(vocab_size, 128100, 0),
     RF_USUAL(hidden_size, 1536, 0),
-    RF_USUAL(embedding_size, 1536, 0),
     RF_USUAL(num_hidden_layers, 24, 0),
     RF_USUAL(num_attention_heads, 24, 0),
     RF_USUAL(intermediate_size, 6144, 0),

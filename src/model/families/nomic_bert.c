@@ -11,7 +11,7 @@
  *
  * The code published with the model has other names of keys (n_embd, rotary_emb_base, ...), names tensors "bert." and
  * omits biases of the head for masked tokens; transformers 5 has its own keys, and writes tensors under the published
- * names.  v2 (mixtures of experts, biases) is refused by its keys. */
+ * names.  With qkv_proj_bias, a file is of v2, a mixture of experts with biases (nomic_bert_v2.c). */
 #include "model/layers/bert_layer.h"
 #include "store/store.h"
 
@@ -101,9 +101,9 @@ static const rf_known_key known[] = {
     RF_ONLY("rotary_emb_scale_base", "null", "rotation does not scale"),
     RF_ONLY("scale_attn_weights", "true", "scores are divided by the root of a head's width"),
     RF_ONLY("scale_attn_by_inverse_layer_idx", "false", "layers have the same scale"),
-    RF_ONLY("moe_every_n_layers", "0", "mixtures of experts are not supported"),
-    RF_ONLY("num_experts", "0", "mixtures of experts are not supported"),
-    RF_ONLY("num_local_experts", "0", "mixtures of experts are not supported"),
+    RF_ONLY("moe_every_n_layers", "0", "mixtures of experts are supported with qkv_proj_bias"),
+    RF_ONLY("num_experts", "0", "mixtures of experts are supported with qkv_proj_bias"),
+    RF_ONLY("num_local_experts", "0", "mixtures of experts are supported with qkv_proj_bias"),
     RF_ONE_POSITION,
     RF_IDLE("activation_function", "read by `read_config` below"),
     RF_IDLE("head_dim", "the same"),

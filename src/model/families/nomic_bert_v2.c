@@ -138,6 +138,7 @@ static const rf_known_key known[] = {
     RF_ONLY("moe_normalize_expert_weights", "false", "weights of the chosen experts are not scaled"),
     RF_ONLY("ffn_div", "1", "experts are as wide as n_inner"),
     RF_ONE_POSITION,
+    RF_IDLE("auto_map", "names the code that computes the same"),
     RF_IDLE("max_trained_positions", "positions are not scaled"),
     RF_IDLE("embd_pdrop", "training: resid_pdrop is that of the embeddings, too"),
     RF_IDLE("moe_resid_pdrop", "training: resid_pdrop is that of all layers"),

@@ -45,8 +45,8 @@ enum {
     RF_ROW_TAPS = 4096,         /* a convolution: [n,C,k] in files, [n,kC] here, as rf__unfold has its windows        */
     RF_ROW_REORDERED = RF_ROW_BY_HEAD | RF_ROW_TAPS,
     RF_ROW_GATED = 256,         /* gate and up of a gated feed-forward layer, in the family's order (family.h)        */
-    RF_ROW_PARTS = 2048,        /* several matrices of one shape, one after the other, each packed by itself          */
-    RF_ROW_ACROSS = 4096,       /* with RF_ROW_PARTS: packed transposed, for products x w                             */
+    RF_ROW_PARTS = 8192,        /* several matrices of one shape, one after the other, each packed by itself          */
+    RF_ROW_ACROSS = 16384,      /* with RF_ROW_PARTS: packed transposed, for products x w                             */
 };
 
 /* Conditions that several tables share (family.c): embedding_size is not hidden_size; the head has its own matrix;

@@ -222,8 +222,9 @@ static void expert_back(rf_graph *g, const rf_node *n, int64_t e, const struct b
     learn(g, b->dd, e, F, C, m, b->h, b->dy);
     rf__act_back(g, s->act, b->t, b->t, kept, m * F);
     learn(g, b->du, e, F, C, m, b->t, b->a);
+    if (!b->dx) return;
     multiply(g, &(struct product){up, e, F, m, b->t, true, RF_ACT_NONE, b->dy});
-    if (b->dx && !g->error.code) spread(g, b->dx, b->dy, NULL, row, m, C);
+    if (!g->error.code) spread(g, b->dx, b->dy, NULL, row, m, C);
 }
 
 void rf__experts_back(rf_graph *g, rf_node *n)
