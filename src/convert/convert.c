@@ -189,7 +189,9 @@ static rf_status read_source(struct conversion *c)
     rf_status status = rf_config_read(c->ctx, c->from, &c->config, c->why);
     if (status) return status;
     if (rf_config_head(&c->config) != RF_HEAD_MLM && (status = read_labels(c))) return status;
-    if (rf_tokenizer_found(c->ctx, c->from)) status = rf_tokenizer_open(c->ctx, c->from, &c->tokenizer, c->why);
+    const char *tokenizer;
+    status = rf__tokenizer_find(c->ctx, c->from, &tokenizer, c->why);
+    if (!status && tokenizer) status = rf_tokenizer_open(c->ctx, c->from, &c->tokenizer, c->why);
     c->writes_tokenizer = c->tokenizer && !c->o.vocabulary && !c->tokenizer->invented && !states_tokenizer(c->from);
     if (!status && c->writes_tokenizer) status = rf__tokenizer_savable(c->tokenizer, c->to, c->why);
     c->files = (rf__other_files){.ctx = c->ctx, .from = c->from, .to = c->to, .other_vocabulary = c->o.vocabulary,
@@ -318,8 +320,10 @@ static rf_status check_target(const struct conversion *c)
         return rf_fail(c->why, RF_EBUSY, "%s: expected a folder that is not in use, got one that a training run "
                        "writes to; choose another folder, or wait", c->to);
     if (!c->o.overwrite && !rf__holds_weights(c->to)) {
-        const char *tokenizer = rf_tokenizer_found(c->ctx, c->from);
-        return rf__folder_lacks_model(c->to, tokenizer, "name another folder, or --overwrite", c->why);
+        const char *tokenizer;
+        const rf_status status = rf__tokenizer_find(c->ctx, c->from, &tokenizer, c->why);
+        return status ? status
+                      : rf__folder_lacks_model(c->to, tokenizer, "name another folder, or --overwrite", c->why);
     }
     if (!rf__holds_weights(c->to)) return RF_OK;
     if (!c->o.overwrite)
@@ -329,8 +333,10 @@ static rf_status check_target(const struct conversion *c)
         return rf_fail(c->why, RF_EIO,
                        "%s: expected a model folder, got the checkpoint of a training run; choose another folder",
                        c->to);
-    const char *old = rf_tokenizer_found(c->ctx, c->from) ? NULL : rf_tokenizer_found(c->ctx, c->to);
-    if (!old) return RF_OK;
+    const char *given, *old;
+    rf_status status = rf__tokenizer_find(c->ctx, c->from, &given, c->why);
+    if (!status) status = rf__tokenizer_find(c->ctx, c->to, &old, c->why);
+    if (status || given || !old) return status;
     return rf_fail(c->why, RF_EIO, "%s: expected no %s of the weights that are replaced, since %s has no tokenizer; "
                    "choose another folder", c->to, old, c->from);
 }

@@ -11,6 +11,7 @@
 #include "model/model.h"
 #include "store/store.h"
 #include "store/task.h"
+#include "text/tokenizer.h"
 
 static bool is_matrix(const rf_param *p) { return p->rank == 2 && !p->looked_up; }
 
@@ -298,7 +299,9 @@ rf_status rf__model_open_with(const rf_ctx *ctx, const char *folder, rf_type typ
     if (!status && !(m->folder = rf__strdup(ctx, folder))) status = rf_fail(why, RF_ENOMEM, "out of memory: a path");
     if (!status) status = load(m, folder, why);
     if (!status) status = rf__generation_open(m, folder, why);
-    if (!status && rf_tokenizer_found(ctx, folder)) status = rf_tokenizer_open(ctx, folder, &m->tokenizer, why);
+    const char *tokenizer = NULL;
+    if (!status) status = rf__tokenizer_find(ctx, folder, &tokenizer, why);
+    if (!status && tokenizer) status = rf_tokenizer_open(ctx, folder, &m->tokenizer, why);
     if (status) {
         rf_model_close(m);
         return status;

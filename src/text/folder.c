@@ -458,19 +458,24 @@ rf_status rf_tokenizer_open(const rf_ctx *ctx, const char *path, rf_tokenizer **
     return status;
 }
 
-const char *rf_tokenizer_found(const rf_ctx *ctx, const char *folder)
+rf_status rf__tokenizer_find(const rf_ctx *ctx, const char *folder, const char **file, rf_error *why)
 {
     const rf_tokenizer_row *row = NULL;
     char below[RF_PATH];
     folder = rf__model_folder(ctx, folder, below);
-    const char *file = rf__folder_file(ctx, folder, &row);
-    if (file) return file;
+    if ((*file = rf__folder_file(ctx, folder, &row))) return RF_OK;
     rf_error unread = {0};
     rf_tokenizer_folder f = {.ctx = ctx, .path = folder, .why = &unread};
     rf_status status = rf__folder_json(&f, RF_FILE_TOKENIZER_CONFIG, f.config_path, &f.config);
     if (!status) status = rf__folder_row(&f, &row);
-    const bool named = status ? status == RF_ENOMEM : !row->holds;              /* without memory, opening says so    */
     const bool classed = json_object_get(f.config, "tokenizer_class");          /* or the model_type says the class */
     close_folder(&f);
-    return !named ? NULL : classed ? RF_FILE_TOKENIZER_CONFIG : RF_FILE_CONFIG;
+    if (!status && !row->holds) *file = classed ? RF_FILE_TOKENIZER_CONFIG : RF_FILE_CONFIG;
+    return status == RF_ENOMEM ? rf_fail(why, status, "%s", unread.text) : RF_OK;
+}
+
+const char *rf_tokenizer_found(const rf_ctx *ctx, const char *folder)
+{
+    const char *file;
+    return rf__tokenizer_find(ctx, folder, &file, NULL) ? NULL : file;
 }

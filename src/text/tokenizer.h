@@ -56,6 +56,9 @@ void rf__sample_options_init(rf_sample_options *o, size_t size);
 rf_status rf__encode_sample(const rf_tokenizer *t, const char *text, size_t bytes, const rf_sample_options *options,
                             int flags, rf_encoding *e, rf_error *why);
 
+/* rf_tokenizer_found with RF_ENOMEM; *file NULL: none. */
+rf_status rf__tokenizer_find(const rf_ctx *ctx, const char *folder, const char **file, rf_error *why);
+
 /*   savable       writes nothing; RF_EUNSUPPORTED if the files of rf_tokenizer_save cannot represent this tokenizer
  *   transformers  the class of transformers for these files, or NULL
  *   target        the tokenizer of a translation's target; usually t
