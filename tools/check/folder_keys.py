@@ -24,12 +24,14 @@ FAMILIES = {"bert": "Bert", "roformer": "RoFormer", "marian": "Marian", "roberta
             "mistral": "Mistral", "gpt2": "GPT2", "gpt_neox": "GPTNeoX"}
             "nomic_bert": "NomicBert", "gte": "Gte", "modernbert": "ModernBert", "esm": "Esm", "qwen3": "Qwen3", "qwen2": "Qwen2", "llama": "Llama",
             "deberta_v2": "DebertaV2", "deberta": "Deberta"}
+            "nomic_bert": "NomicBert", "gte": "Gte", "modernbert": "ModernBert", "esm": "Esm", "qwen3": "Qwen3", "qwen2": "Qwen2", "llama": "Llama",
+            "bart": "Bart", "mbart": "MBart", "m2m_100": "M2M100", "pegasus": "Pegasus"}
 
 # Not keys of files: what callers and loaders pass, and methods of a configuration.
 CALLERS = {
     "generation": {"from_dict", "get_generation_mode", "json", "update", "to_dict", "validate"},
     "tokenizer_config": {"self", "kwargs", "args", "vocab", "merges", "vocab_file", "tokenizer_file", "tokenizer_object",
-                         "files_loaded", "source_spm", "target_spm", "target_vocab_file", "verbose", "gguf_file", "from_slow",
+                         "files_loaded", "source_spm", "target_spm", "spm_file", "target_vocab_file", "verbose", "gguf_file", "from_slow",
                          "tokenizer", "tokenizer_padding", "tokenizer_truncation", "commit_message", "repo_id"},
     "sentence": {"message", "text", "model_name_or_path"},
     "prompts": {"pytorch", "sentence_transformers", "transformers"},                # of __version__

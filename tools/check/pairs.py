@@ -23,7 +23,7 @@ os.environ.update(OMP_NUM_THREADS="1", HF_HUB_OFFLINE="1", TRANSFORMERS_VERBOSIT
 
 import torch
 import transformers
-from tokenizers import Tokenizer, models, pre_tokenizers
+from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
 CLASSES = {"bart": "Bart", "mbart": "MBart", "m2m_100": "M2M100", "pegasus": "Pegasus", "marian": "Marian"}
 ACTS = ["gelu", "relu", "silu", "swish", "gelu_new", "tanh", "gelu_pytorch_tanh"] * 6 + ["relu2", "quick_gelu"]
@@ -115,6 +115,7 @@ def make(folder, family, r):
     words = {("w%d" % i if i not in (0, 1, 2, 3) else ["<s>", "<pad>", "</s>", "<unk>"][i]): i for i in range(V)}
     t = Tokenizer(models.WordLevel(words, unk_token="<unk>"))
     t.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    t.post_processor = processors.TemplateProcessing(single="$A </s>", pair="$A $B </s>", special_tokens=[("</s>", 2)])
     t.save(str(folder / "tokenizer.json"))
     (folder / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": "PreTrainedTokenizerFast", "unk_token": "<unk>",
                                                               "eos_token": "</s>", "pad_token": "<pad>", "bos_token": "<s>"}))
