@@ -126,6 +126,13 @@ static const struct { const char *model_type, *file, *class; } model_classes[] =
     {"xlnet", RF_FILE_SUBWORDS, "XLNetTokenizer"},
 };
 
+/* The row of files of pieces that spm_folder.c reads. */
+static rf_status take_pieces(const rf_tokenizer_row **row)
+{
+    *row = rf__tokenizer_row_of("fast_unigram", NULL);
+    return RF_OK;
+}
+
 /* Without a tokenizer_class, transformers uses the model type: RoFormerTokenizer for a RoFormer.  It differs from
  * WordPiece, which needs no dictionary, only if the vocabulary has Chinese words.  For the authors' TensorFlow
  * checkpoints (bert_config.json instead of config.json) only the vocabulary decides: WoBERT reads like RoFormer. */
@@ -137,11 +144,11 @@ static rf_status row_of_model(rf_tokenizer_folder *f, const rf_tokenizer_row **r
         return find_in_json(f, row);
     for (size_t i = 0; i < RF_COUNT(model_classes) && type; i++)
         if (!strcmp(type, model_classes[i].model_type) && has_file(f->ctx, f->path, model_classes[i].file)) {
-            if (rf__spm_folder_has(f)) return *row = rf__tokenizer_row_of("fast_unigram", NULL), RF_OK;
+            if (rf__spm_folder_has(f)) return take_pieces(row);
             if (!take_class(model_classes[i].class, row))
                 return f->class = model_classes[i].class, unknown_class(f, f->model_path);
         }
-    if (!file && rf__spm_folder_has(f)) return *row = rf__tokenizer_row_of("fast_unigram", NULL), RF_OK;
+    if (!file && rf__spm_folder_has(f)) return take_pieces(row);
     const bool roformer = type ? !strcmp(type, "roformer") : has_file(f->ctx, f->path, RF_FILE_TF_CONFIG);
     if (!file || strcmp(file, RF_FILE_VOCAB) != 0 || !roformer) return RF_OK;
     bool words;
@@ -169,6 +176,6 @@ rf_status rf__folder_row(rf_tokenizer_folder *f, const rf_tokenizer_row **row)
     if (f->all) return row_of_json(f, row);
     if (take_class(f->class, row)) return RF_OK;
     const rf_status status = find_in_json(f, row);
-    if (!status && !f->fast && rf__spm_folder_has(f)) return *row = rf__tokenizer_row_of("fast_unigram", NULL), RF_OK;
+    if (!status && !f->fast && rf__spm_folder_has(f)) return take_pieces(row);
     return status || f->all ? status : unknown_class(f, path);
 }

@@ -13,7 +13,7 @@
  *   GPTNeoXTokenizer                the same                                             add_bos_token (false),
  *                                                                                        add_eos_token (false)
  *   NllbTokenizer, MBartTokenizer,  TemplateProcessing A </s>, with the language that     src_lang
- *   MBart50Tokenizer                languages.c adds; MBartTokenizer: <mask> takes blanks
+ *   MBart50-, PegasusTokenizer      languages.c adds; MBartTokenizer: <mask> takes blanks
  *                                   before it
  *
  * Where the two versions differ, the one that wrote the folder (transformers_version of config.json) is followed.
@@ -26,7 +26,7 @@
 #include "tokenizer.h"
 
 /* BEGIN: add_bos_token is true by default */
-enum { PREFIX = 1, FRAME = 2, ENDS = 4, LANGUAGES = 8, MASK = 16, BEGIN = 32 };
+enum { PREFIX = 1, FRAME = 2, ENDS = 4, ENDED = 8, MASK = 16, BEGIN = 32 };
 
 static const struct { const char *class, *model_type; int changes; } rows[] = {
     {"GPT2Tokenizer", "gpt2", PREFIX},
@@ -36,9 +36,10 @@ static const struct { const char *class, *model_type; int changes; } rows[] = {
     {"BartTokenizer", "bart", PREFIX | FRAME},
     {"LlamaTokenizer", NULL, ENDS | BEGIN},
     {"GPTNeoXTokenizer", "gpt_neox", PREFIX | ENDS},
-    {"NllbTokenizer", NULL, LANGUAGES},
-    {"MBartTokenizer", "mbart", LANGUAGES | MASK},
-    {"MBart50Tokenizer", NULL, LANGUAGES},
+    {"NllbTokenizer", NULL, ENDED},
+    {"PegasusTokenizer", "pegasus", ENDED},
+    {"MBartTokenizer", "mbart", ENDED | MASK},
+    {"MBart50Tokenizer", NULL, ENDED},
 };
 
 /* Whether the folder's class is this one, with or without "Fast"; without a class its model type decides. */
@@ -270,7 +271,7 @@ rf_status rf__folder_rebuild(rf_tokenizer_folder *f)
         if (rows[i].changes & PREFIX) status = set_prefix(f);
         if (!status && rows[i].changes & FRAME) status = add_frame(f);
         if (!status && rows[i].changes & ENDS) status = set_ends(f, rows[i].changes & BEGIN);
-        if (!status && rows[i].changes & LANGUAGES) status = end_texts(f);
+        if (!status && rows[i].changes & ENDED) status = end_texts(f);
         if (!status && rows[i].changes & MASK) status = open_mask(f);
     }
     return !status && f->fast && f->lowers ? add_lowercase(f) : status;

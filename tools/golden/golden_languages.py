@@ -76,18 +76,28 @@ def write_bart(folder):
     golden.write_json(folder / "tokenizer_config.json", {"tokenizer_class": "BartTokenizer"})
 
 
+def write_pegasus(folder):
+    """Without white space in its texts that versions 4 and 5 read differently."""
+    model = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(sentence_iterator=iter(lines()), model_writer=model, vocab_size=50, model_type="unigram", pad_id=0, eos_id=1,
+                                             unk_id=2, bos_id=-1, minloglevel=2, num_threads=1, normalization_rule_name="identity")
+    (folder / "spiece.model").write_bytes(model.getvalue())
+    golden.write_json(folder / "tokenizer_config.json", {"tokenizer_class": "PegasusTokenizer"})
+
+
 KINDS = {                                                   # class of the model, tokenizer, the languages of its translations
     "nllb": ("M2M100", write_nllb, [(None, "deu_Latn"), ("eng_Latn", "zho_Hans")]),
     "m2m_100": ("M2M100", write_m2m, [(None, "de"), ("zh", "en")]),
     "mbart50": ("MBart", write_mbart("MBart50Tokenizer"), [(None, "de_DE"), ("gl_ES", "fr_XX")]),
     "mbart": ("MBart", write_mbart("MBartTokenizer"), [(None, "ro_RO"), ("de_DE", "en_XX")]),
     "bart": ("Bart", write_bart, [(None, None)]),
+    "pegasus": ("Pegasus", write_pegasus, [(None, None)]),
 }
 
 
 def make(folder, kind, size):
     settings = dict(vocab_size=size, d_model=16, encoder_layers=1, decoder_layers=1, encoder_attention_heads=2, decoder_attention_heads=2,
-                    encoder_ffn_dim=24, decoder_ffn_dim=24, max_position_embeddings=48, init_std=0.4, decoder_start_token_id=2)
+                    encoder_ffn_dim=24, decoder_ffn_dim=24, max_position_embeddings=48, init_std=0.4, decoder_start_token_id=0 if kind == "Pegasus" else 2)
     model = getattr(transformers, kind + "ForConditionalGeneration")(getattr(transformers, kind + "Config")(**settings)).eval()
     model.save_pretrained(folder)
     (folder / "generation_config.json").unlink(missing_ok=True)
@@ -96,7 +106,7 @@ def make(folder, kind, size):
 
 def rows(folder, model, languages):
     t = transformers.AutoTokenizer.from_pretrained(folder)
-    start = type(t).__name__ == "MBartTokenizer"
+    start, end = type(t).__name__ == "MBartTokenizer", model.config.eos_token_id
     for source, target in languages:
         if source:
             t.src_lang = source
@@ -111,7 +121,7 @@ def rows(folder, model, languages):
                     out = model.generate(input_ids=x["input_ids"], attention_mask=x["attention_mask"], num_beams=beams, max_new_tokens=8, **how)[0].tolist()
                 ids = out[1:]
                 yield {"source_lang": source, "target_lang": target, "beams": beams, "text": text, "source": x["input_ids"][0].tolist(),
-                       "target": t(text_target=text)["input_ids"], "ids": ids[:ids.index(2)] if 2 in ids else ids}
+                       "target": t(text_target=text)["input_ids"], "ids": ids[:ids.index(end)] if end in ids else ids}
 
 
 def loss(folder, model, languages):

@@ -1,5 +1,5 @@
 /* spm_folder.c — tokenizers from a SentencePiece model alone: makes the tokenizer.json that the class of transformers
- * 5 would write, or MBart50Tokenizer of version 4, which tokenizer_json.c reads.
+ * 5 would write, or MBart50- and PegasusTokenizer of version 4, which tokenizer_json.c reads.
  *
  *     XLMRobertaTokenizer and mBART's, sentencepiece.bpe.model; the ids are those of fairseq, one above SentencePiece's
  *         0 <s>   1 <pad>   2 </s>   3 <unk>   4 ... the model's pieces from its third on   [languages]   n <mask>
@@ -9,7 +9,12 @@
  *         n <mask>;   <s> A </s>, or <s> A </s></s> B </s>
  *     AlbertTokenizer, spiece.model
  *         0 ... the model's pieces;   [CLS] A [SEP], or [CLS] A [SEP] B [SEP]
+ *     PegasusTokenizer, spiece.model; the ids are `offset` above SentencePiece's
+ *         0 <pad>   1 </s>   2 <mask_1>   3 <mask_2>   4 <unk_2> ... <unk_102>   105 ... the pieces from the second on
+ *         A </s>
  *     DebertaV2Tokenizer, spm.model: spm_deberta.c */
+#include <stdio.h>
+
 #include "base/base64.h"
 #include "merges.h"
 #include "spm_model.h"
@@ -219,6 +224,53 @@ static rf_status make_camembert(rf_tokenizer_folder *f, const rf__spm *m, json_t
     return RF_OK;
 }
 
+/* ---- Pegasus ----------------------------------------------------------------------------------------------------- */
+
+typedef struct head { const rf_tokenizer_folder *f; json_t *pieces, *added; int64_t n; } head;
+
+static void put(head *h, const char *name, bool mask)
+{
+    add_piece(&h->pieces, name, 0);
+    add_stripping(&h->added, h->n++, name, true, mask);
+}
+
+/* Unless the settings say that there is none; false. */
+static bool put_named(head *h, const char *key, const char *usual)
+{
+    const json_t *own = json_object_get(h->f->map, key);
+    if (!own) own = json_object_get(h->f->config, key);
+    if (own && json_is_null(own)) return false;
+    put(h, named(h->f, key, usual), !strcmp(key, "mask_token"));
+    return true;
+}
+
+/* The model's first two pieces are left out. */
+static rf_status make_pegasus(rf_tokenizer_folder *f, const rf__spm *m, json_t **out)
+{
+    enum { OFFSET = 103, MOST = 4096, LEFT_OUT = 2 };
+    int prefix = 1, unknown = UNKNOWN;
+    const rf_status status = rf__folder_flag(f, f->config_path, f->config, "add_prefix_space", 1, &prefix);
+    if (status) return status;
+    const json_t *offset = json_object_get(f->config, "offset");
+    const int64_t n = offset ? rf__whole_number(offset) : OFFSET;
+    head h = {f, json_array(), json_array(), 0};
+    put_named(&h, "pad_token", "<pad>");
+    put_named(&h, "eos_token", "</s>");
+    if (put_named(&h, "mask_token_sent", "<mask_1>")) put_named(&h, "mask_token", "<mask_2>");
+    for (int64_t i = 2; i < n && i < MOST; i++) {
+        char name[24];
+        snprintf(name, sizeof name, "<unk_%d>", (int)i);
+        put(&h, name, false);
+    }
+    add_token(&h.added, h.n, "<unk>", true);
+    for (int32_t id = LEFT_OUT; id < m->n; id++) {
+        if (!strcmp(m->piece[id].name, "<unk>")) unknown = (int)h.n + id - LEFT_OUT;
+        add_piece(&h.pieces, m->piece[id].name, (double)m->piece[id].score);
+    }
+    *out = as_tokenizer(f, m, prefix, unknown, h.pieces, h.added, xlm_roberta_frame(f));
+    return RF_OK;
+}
+
 /* ---- DeBERTa ----------------------------------------------------------------------------------------------------- */
 
 static rf_status make_deberta(rf_tokenizer_folder *f, const rf__spm *m, json_t **out)
@@ -240,6 +292,7 @@ static const kind kinds[] = {
     {"MBart50Tokenizer", NULL, "sentencepiece.bpe.model", make_xlm_roberta},
     {"CamembertTokenizer", "camembert", "sentencepiece.bpe.model", make_camembert},
     {"AlbertTokenizer", "albert", RF_FILE_SUBWORDS, make_albert},
+    {"PegasusTokenizer", "pegasus", RF_FILE_SUBWORDS, make_pegasus},
     {"DebertaV2Tokenizer", "deberta-v2", "spm.model", make_deberta},
 };
 

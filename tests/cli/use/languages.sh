@@ -20,7 +20,7 @@ theirs() {
         awk -F'|' '{ gsub(" ", ""); n = split($1, x, ","); print n ":" $2 }'
 }
 
-for kind in nllb m2m_100 mbart50 mbart bart; do
+for kind in nllb m2m_100 mbart50 mbart bart pegasus; do
     cp -r "$golden/$kind" "$kind" && chmod -R u+w "$kind"
     theirs "$kind" > theirs.txt
     ours "$kind" "$kind" > ours.txt
