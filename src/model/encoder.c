@@ -395,7 +395,7 @@ static rf_tensor *run_pairs(rf_graph *g, rf_encoder *e, const rf_batch *source, 
     return run(g, e, &e->side[1], &to, &seen);
 }
 
-/* A text that heads of an encoder-decoder model read: it is the source, and, one token later, the target. */
+/* A text alone, for its vectors and heads: it is the source, and, one token later, the target. */
 static rf_tensor *run_twice(rf_graph *g, rf_encoder *e, const rf_batch *b, const int32_t row[], int64_t rows)
 {
     const rf_config *c = &e->params->config;
@@ -417,7 +417,7 @@ static rf_tensor *encode(rf_graph *g, rf_encoder *e, const rf_batch *b, rf_cache
                          int64_t rows)
 {
     rf_block common;
-    if (e->params->stacks > 1 && e->params->head != RF_HEAD_SEQ2SEQ) return run_twice(g, e, b, row, rows);
+    if (e->params->family->both) return run_twice(g, e, b, row, rows);
     bind_weights(g, e);
     if (!common_of(g, e, &e->side[0], b, &common)) return &g->nil.t;
     common.at.cache = cache;

@@ -110,7 +110,8 @@ typedef struct rf_family {
     rf_norm_kind norm;
     double (*divisor)(const rf_config *c);      /* with normalize_before: of what each sub-layer adds; NULL: 1        */
     bool first_bare;                    /* with normalize_before: no norm before the attention of the first layer     */
-    bool wraps;                         /* with a decoder, for heads of texts: it begins with the text's last token   */
+    bool both;                          /* a text alone is read by the encoder and then by the decoder,               */
+    bool wraps;                         /* ... which begins with the text's last token, not decoder_start_token_id    */
     bool wordless;                      /* no folder has a language-model head: words are not predicted               */
     bool gated;                         /* the feed-forward layer has a gate, in the row RF_ROW_GATED,                */
     rf_gate_order gate;                 /* ... which is the first or the second half of it                            */

@@ -159,6 +159,8 @@ def labels(folder, kind, write, size):
         found = [{"label": names["id2label"][str(i)], "score": round(s, 7)} for i, s in enumerate(scores)]
         rows.append(json.dumps(sorted(found, key=lambda x: -x["score"])))
     golden.write_lines(folder / "scores.jsonl", rows)
+    states = [model.model(input_ids=t(a, return_tensors="pt")["input_ids"]).last_hidden_state[0].mean(0).tolist() for a in PLAIN]
+    golden.write_lines(folder / "vectors.jsonl", [json.dumps([round(x, 7) for x in row]) for row in states])
     golden.write_lines(folder / "sources.txt", PLAIN[:-1])
     golden.write_lines(folder / "targets.txt", PLAIN[1:])
 

@@ -40,6 +40,7 @@ const rf_family rf__family_mbart = {
                .forced_end = 1 + 2,
                .act = "activation_function"},
     .head = heads,
+    .both = true,
     .wraps = true,
     RF_SEQ2SEQ_OF(rf__rows_source_normed, rf__seq2seq_normed_decoder, rf__seq2seq_silent_words),
 };

@@ -2,6 +2,7 @@
 # languages.sh — tokens of languages around texts, and translations between languages, agree with transformers
 # (tools/golden/golden_languages.py), before and after `convert`; languages that do not exist are refused.
 . "$(dirname "$0")/../lib"
+. "$here/family_lib"
 golden=$repository/tests/golden/languages
 
 # A line for each text: its ids as a source, and those of its translation.
@@ -69,6 +70,9 @@ for kind in labels-bart labels-mbart labels-mbart50; do
             "$program" classify -q -m "$folder" --pair "$pair" -- "$text"
         done > ours.txt
         close_json "$kind/scores.jsonl" ours.txt
+        { cat "$kind/sources.txt"; tail -1 "$kind/targets.txt"; } > texts.txt
+        "$program" embed -q -m "$folder" --pooling mean --format jsonl texts.txt > ours.txt || fail "embed with $folder"
+        close_numbers "$kind/vectors.jsonl" ours.txt
     done
 done
 expect 3 'translate: expected a model with a language-model head, got a BartForSequenceClassification' \
