@@ -64,7 +64,7 @@ static inline bool config_at(size_t i, rf_config *c, const char **name)
     static char keys[128];
     for (const rf_position *const *p = rf__position_list; *p; p++) {
         if (i--) continue;
-        snprintf(keys, sizeof keys, "\"position_embedding_type\":\"%s\"", (*p)->name);
+        snprintf(keys, sizeof keys, "\"position_embedding_type\":\"%s\",\"pad_token_id\":%d", (*p)->name, V - 1);
         *c = small(keys);
         *name = keys;
         return true;
@@ -75,12 +75,12 @@ static inline bool config_at(size_t i, rf_config *c, const char **name)
     return true;
 }
 
-/* Text i is a fixed function of i alone. */
+/* Text i is a fixed function of i alone. It has no padding tokens: sinusoidal_fairseq counts those of earlier calls. */
 static inline void fill(int text, int32_t *id, int32_t n)
 {
     rf_rng r;
     rf_rng_init(&r, 5, (uint64_t)text);
-    for (int32_t j = 0; j < n; j++) id[j] = 1 + (int32_t)rf_rng_below(&r, V - 1);    /* 0 is padding, without a place */
+    for (int32_t j = 0; j < n; j++) id[j] = (int32_t)rf_rng_below(&r, V - 1);
 }
 
 /* Logits of every token of one text, computed in one pass. */
