@@ -29,7 +29,8 @@ static rf_tensor *vectors(rf_graph *g, rf_positions *kept, const rf_model *m, in
     int32_t *id = rf__push(g, (size_t)T, sizeof *id);
     float *zero = rf__push(g, (size_t)(T * c->embedding_size), sizeof *zero);
     if (!id || !zero) return &g->nil.t;
-    for (int64_t t = 0; t < T; t++) id[t] = c->pad_token_id == 0;           /* any word; padding may have no place */
+    /* no padding tokens, which some encodings do not count */
+    for (int64_t t = 0; t < T; t++) id[t] = c->pad_token_id == 0 && c->vocab_size > 1;
     memset(zero, 0, (size_t)(T * c->embedding_size) * sizeof *zero);
     const rf_batch b = {.N = T, .B = 1, .id = id, .start = (const int32_t[]){0, (int32_t)T}};
     if (!rf__positions_bind(g, kept, c, &b, &at)) return &g->nil.t;
