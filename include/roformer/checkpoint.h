@@ -186,7 +186,7 @@ typedef struct rf_config {
                                                        current draw */
     /* Encoder-decoder models: num_hidden_layers, num_attention_heads and intermediate_size describe the encoder. */
     int is_encoder_decoder;
-    int64_t decoder_layers, decoder_attention_heads, decoder_ffn_dim;
+    int64_t decoder_layers, decoder_attention_heads, decoder_ffn_dim;    /* the last two, 0: those of the encoder */
     int64_t decoder_start_token_id, eos_token_id;    /* tokens before the first and after the last token of a target */
     int64_t decoder_vocab_size;                      /* must be vocab_size; -1: vocab_size */
     int share_encoder_decoder_embeddings;            /* 1: encoder and decoder share one embedding table */
@@ -270,6 +270,9 @@ typedef struct rf_config {
     /* NomicBERT v2: layers 1, 1 + moe_every_n_layers, ... have num_experts feed-forward layers instead of one, of which
        each token uses moe_top_k. 0: no layer has. */
     int64_t moe_every_n_layers, num_experts, moe_top_k;
+    /* T5: 1: the feed-forward layers have a gate; 1: the decoder's last states are divided by sqrt(hidden_size) before
+       the vocabulary head. */
+    int is_gated_act, scale_decoder_outputs;
 } rf_config;
 
 /* Sets the defaults of transformers' RoFormerConfig. */

@@ -279,7 +279,7 @@ static rf_block block_of(const side *s, const rf_block *common, int64_t i)
     char *weights = s->layer + (size_t)rf__family_layer(b.family, b.config, i) * b.family->layer_size;
     b.weights = weights;
     b.at.layer = i;
-    b.at.weight = s->position + s->per_embedding + (size_t)i * s->per_layer;
+    b.at.weight = s->per_layer ? s->position + s->per_embedding + (size_t)i * s->per_layer : s->position;
     b.at.qkv = *member(weights, b.family->qkv);
     b.at.qkv_bias = *member(weights, b.family->qkv_bias);
     b.at.features = rf__linear_attention_rotary(b.config, i);
@@ -303,6 +303,7 @@ static void prepare_cross_attention(rf_graph *g, rf_block *b, const source_state
     b->cross = (rf_attention_spec){.heads = b->config->num_attention_heads,
                                    .B = b->at.B,
                                    .start = b->at.start,
+                                   .scale = scale_of(b->config, b->at.layer),
                                    .drop = b->config->attention_probs_dropout_prob};
     if (source) b->source = source->h, b->cross.key_start = source->at->start;
     else b->cross.past = rf__cache_source(g, b->at.cache, b->at.layer);

@@ -12,8 +12,8 @@
  * Names of tensors consist of the prefix ("bert."), for a layer "encoder.layer.<number>." or the family's equivalent,
  * and the row's name; those of a head only of the row's name, unless RF_ROW_BASE is set.
  *
- * Families with a `decoder` have two stacks of layers, "encoder.layers.<number>." and "decoder.layers.<number>.". The
- * same functions run both; those of the decoder also get the encoder's last h, to attend to. */
+ * Families with a `decoder` have two stacks of layers. The same functions run both; those of the decoder also get the
+ * encoder's last h, to attend to. A model without is_encoder_decoder has the first stack alone. */
 #ifndef RF_FAMILY_H
 #define RF_FAMILY_H
 
@@ -87,6 +87,7 @@ typedef struct rf_head_row {
 
 /* The second stack of an encoder-decoder family; its rows bind to the structs of the first. */
 typedef struct rf_family_decoder {
+    const char *layers;                 /* as rf_family.layers                                                        */
     const rf_family_row *embedding, *layer;
     size_t word;                        /* in the struct of the embeddings: takes the word embeddings of both sides   */
 } rf_family_decoder;
@@ -97,11 +98,13 @@ typedef struct rf_family {
     const char *layers;                 /* a layer's names: this, its number and "."; NULL: "encoder.layer."          */
     int64_t (*layer_like)(const rf_config *c, int64_t layer);   /* the first layer that has the tensors of a layer,
                                            itself or an earlier one; names count these layers alone; NULL: itself */
-    const char *position_name;          /* of the table of learned positions; NULL: as the encoding's row says        */
     const rf_family_row *embedding, *layer; /* ends with a row without a name                                         */
     size_t embedding_size, layer_size;  /* bytes of the structs                                                       */
     size_t qkv, qkv_bias;               /* in the layer's struct: [query, key, value] together, for encodings         */
     const rf_family_decoder *decoder;   /* NULL: there is none                                                        */
+    /* Rows in place of those of the position encoding, under the family's names; NULL and NULL: those of the encoding.
+     * With a decoder, "encoder." or "decoder." comes before the names of the first ones. */
+    const rf_param_row *position_embedding, *position_layer;
     const rf_head_row *head;            /* ends with a row without forward; the first is the language-model head      */
     const rf_spelling *spelling;        /* ends with a row without a name                                             */
     const rf_silent *silent;            /* ends with a row without a name                                             */
@@ -113,7 +116,8 @@ typedef struct rf_family {
     bool both;                          /* a text alone is read by the encoder and then by the decoder,               */
     bool wraps;                         /* ... which begins with the text's last token, not decoder_start_token_id    */
     bool wordless;                      /* no folder has a language-model head: words are not predicted               */
-    bool gated;                         /* the feed-forward layer has a gate, in the row RF_ROW_GATED,                */
+    bool gated;                         /* the feed-forward layer has a gate (also with is_gated_act), in the row
+                                           RF_ROW_GATED, ... */
     rf_gate_order gate;                 /* ... which is the first or the second half of it                            */
     int64_t (*extent)(const rf_config *c, char letter);     /* of letters in its rows' shapes; NULL: none of its own  */
     rf_tensor *(*embed)(rf_graph *g, const rf_block *b);
@@ -131,6 +135,8 @@ typedef struct rf_family {
 
 /* The row of a config; RF_EARG: rf_config.family names none. */
 rf_status rf__family_find(const rf_config *c, const rf_family **out, rf_error *why);
+
+static inline bool rf__family_gated(const rf_family *f, const rf_config *c) { return f->gated || c->is_gated_act; }
 
 /* NULL: the family has no such head. */
 const rf_head_row *rf__family_head(const rf_family *f, rf_head head);

@@ -42,7 +42,8 @@ typedef struct rf_layer_context {
     int32_t lowest, highest;            /* of all positions                                                           */
     bool still;                         /* parameters never change: tables that depend only on them may be kept       */
     bool chosen;                      /* the caller gave the positions; otherwise they are 0, 1, ... in each sequence */
-    rf_tensor *const *weight;           /* the encoding's parameters of this layer, in the order of its rows          */
+    rf_tensor *const *weight;           /* the encoding's parameters of this layer, in the order of its rows; those of
+                                           the embeddings if it has none for layers */
     rf_tensor *const *shared;           /* those of the embeddings, for all layers                                    */
     int64_t features;                   /* for linear attention: number of columns of features if these are rotated
                                            instead of q and k; 0: they are not */

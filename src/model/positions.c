@@ -156,5 +156,5 @@ rf_keeping rf__position_keeping(const rf_ctx *ctx, const rf_position *p, const r
     if (rf__config_linear_attention(c, layer))
         return (rf_keeping){.state[RF_STATE_ATTENTION] = rf__linear_attention_sequence(ctx, c)};
     return (rf_keeping){.columns = 2 * rf__config_key_columns(c) + (p->key_columns ? p->key_columns(c) : 0),
-                        .source = c->is_encoder_decoder ? 2 * c->hidden_size : 0};
+                        .source = c->is_encoder_decoder ? 2 * rf__config_key_columns(c) : 0};
 }

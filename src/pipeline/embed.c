@@ -10,6 +10,7 @@
 #include "model/model.h"
 #include "model/positions.h"
 #include "pipeline/pipeline.h"
+#include "store/family.h"
 #include "store/task.h"
 #include "task/answerer.h"
 
@@ -86,7 +87,7 @@ static rf_status resolve(const rf_pipeline *p, rf_embed_options *o, rf_error *wh
     if (o->normalize == -1) o->normalize = s && s->normalize;
     if (o->max_length == -1)                                            /* a limit may be the folder's only setting */
         o->max_length = p->sentence.max_length ? rf__position_limit(rf_model_config(p->model), p->sentence.max_length)
-                                               : rf_model_config(p->model)->max_position_embeddings;
+                                               : rf__config_longest(rf_model_config(p->model));
     if (o->dimensions == -1) {
         o->cut_last = s && s->truncate_dim && s->truncate_dim < full_width(p, o, false);
         o->dimensions = o->cut_last ? s->truncate_dim : 0;

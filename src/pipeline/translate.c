@@ -9,6 +9,7 @@
 #include "model/model.h"
 #include "model/translation_frame.h"
 #include "pipeline/pipeline.h"
+#include "store/family.h"
 
 /* The result of a part, stored until all parts of its text are complete. */
 typedef struct translated { int32_t *id; double *logprob; rf_translation of; bool there; } translated;
@@ -328,7 +329,7 @@ static rf_status begin(translator *x, const rf_translate_options *o, rf_error *w
     x->target = rf__tokenizer_target(x->t);
     status = rf__frame_translation(c, x->t, o->source_lang, o->target_lang, &x->frame, why);
     if (status) return status;
-    x->limit = o->max_source_length ? o->max_source_length : c->max_position_embeddings;
+    x->limit = o->max_source_length ? o->max_source_length : rf__config_longest(c);
     x->limit = rf__max64(x->limit, (int64_t)rf__around_size(&x->frame.source) + 1);
     x->g.decoder_start = x->frame.start;
     if (x->frame.forced >= 0) x->g.forced_bos = x->frame.forced;

@@ -149,7 +149,7 @@ const rf_config_key *rf__config_key_of(const rf_family_config *f, size_t i)
         if (j < i) continue;
         for (size_t k = 0; k < RF_COUNT(keys); k++)
             if (!strcmp(own->name, keys[k].name)) return NULL;
-        return own;
+        return own->kind == RF_KEY_NONE ? NULL : own;
     }
     return NULL;
 }
@@ -455,6 +455,16 @@ rf_status rf__config_of_root(const rf_ctx *ctx, const char *name, const json_t *
     return status;
 }
 
+rf_status rf__config_of_path(const rf_ctx *ctx, const char *path, const char *name, const json_t *root, rf_config *out,
+                             size_t size, rf_error *why)
+{
+    rf_config c;
+    rf_status status = read_root(ctx, name, root, &c, why);
+    if (!status && rf__holds_folder(ctx, path)) status = rf__tied_head_read(ctx, path, &c, why);
+    if (!status) rf__options_init(out, size, &c, sizeof c);
+    return status;
+}
+
 rf_status rf_config_parse_sized(const rf_ctx *ctx, const char *json, size_t bytes, const char *name, rf_config *out,
                                 size_t size, rf_error *why)
 {
@@ -540,7 +550,7 @@ rf_status rf_config_read_sized(const rf_ctx *ctx, const char *path, rf_config *o
     if (!why) why = &local;
     rf_status status = rf__config_root(ctx, path, file, &root, why);
     if (status) return status;
-    status = rf__config_of_root(ctx, file, root, out, size, why);
+    status = rf__config_of_path(ctx, path, file, root, out, size, why);
     json_decref(root);
     return status;
 }

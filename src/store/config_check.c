@@ -77,7 +77,7 @@ static rf_status check_heads(const rf_config *c, const char *key, int64_t heads,
     if ((shared || c->head_dim > 0) && (c->attention_type == RF_ATTENTION_LINEAR || c->attention_types))
         return rf_fail(why, RF_EUNSUPPORTED, "%s: attention_type: expected \"softmax\" with num_key_value_heads or "
                        "head_dim, got linear attention", name);
-    if (c->head_dim > 0 && c->head_dim % 2)
+    if (c->head_dim > 0 && c->head_dim % 2 && strcmp(c->position_embedding_type, "t5"))
         return rf_fail(why, RF_EDATA, "%s: head_dim: expected an even number for rotation, got %lld", name,
                        (long long)c->head_dim);
     if (c->head_dim > 0) return RF_OK;
@@ -114,6 +114,7 @@ static rf_status check_pairs(const rf_config *c, const char *name, rf_error *why
         return rf_fail(why, RF_EUNSUPPORTED,
                        "%s: attention_type: expected \"softmax\" for an encoder-decoder model, got linear attention",
                        name);
+    if (!c->decoder_attention_heads) return RF_OK;
     return check_heads(c, "decoder_attention_heads", c->decoder_attention_heads, name, why);
 }
 
@@ -130,6 +131,7 @@ static rf_status check_lacking(const rf_config *c, const rf_family_config *f, co
         OWN(attention_bias),      OWN(mlp_bias), OWN(use_parallel_residual),
         OWN(scale_attn_by_inverse_layer_idx),
         OWN(moe_every_n_layers),
+        OWN(is_gated_act),        OWN(scale_decoder_outputs),
     };
 #undef OWN
     for (size_t i = 0; i < RF_COUNT(own); i++) {

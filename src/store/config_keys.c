@@ -97,7 +97,7 @@ rf_status rf_config_read_new_sized(const rf_ctx *ctx, const char *path, rf_confi
     rf_status status = rf__config_root(ctx, path, file, &root, why);
     if (status) return status;
     status = check_root(file, root, strange, strange_size, why);
-    if (!status) status = rf__config_of_root(ctx, file, root, out, size, why);
+    if (!status) status = rf__config_of_path(ctx, path, file, root, out, size, why);
     json_decref(root);
     return status;
 }

@@ -14,6 +14,12 @@ const rf_family_config *rf__config_family(const rf_config *c)
     return NULL;
 }
 
+int64_t rf__config_longest(const rf_config *c)
+{
+    const rf_family_config *f = rf__config_family(c);
+    return f && f->endless ? INT32_MAX : c->max_position_embeddings;
+}
+
 char *rf__config_family_names(char *to, size_t size, bool types)
 {
     *to = 0;

@@ -118,6 +118,10 @@ typedef struct rf_family_config {
     bool one_width;             /* embedding_size equals hidden_size                                                  */
     bool vectors;               /* RF_POOLER_KEY may be "linear": RoFormer-Sim, SimBERT                               */
     bool pairs;                 /* an encoder and a decoder, for a source and a target                                */
+    bool endless;               /* its classes limit no text: max_position_embeddings is the length of training alone */
+    /* The matrix of logits: the model has it if its weights do, whatever config.json says (tied_head.c); the names of
+     * the word embeddings that it is compared with, NULL at the end. NULL: tie_word_embeddings decides. */
+    const char *head_in_file, *const *word_names;
     int forced_end;             /* without generation_config.json, 1 + forced_eos_token_id of its class; 0: none      */
     bool framed;                /* sources and targets have the tokens of the tokenizer's template around them        */
     bool start_once;            /* unless the folder suppresses others, decoder_start_token_id is never generated     */
@@ -135,6 +139,9 @@ const char *rf__config_class_now(const rf_family_config *f, const char *name, ch
 /* The row named by c->family; NULL: there is none. */
 const rf_family_config *rf__config_family(const rf_config *c);
 
+/* max_position_embeddings, or INT32_MAX if the family is `endless`. */
+int64_t rf__config_longest(const rf_config *c);
+
 /* The keys of a family: the common ones in their order, then its own (config.c). NULL: the family has no such key, or
  * its own key replaces it. */
 size_t rf__config_key_count(const rf_family_config *f);
@@ -146,6 +153,7 @@ bool rf__act_named(const char *name, rf_act *out);                  /* false: no
 const char *rf__config_act_key(const rf_family_config *f);                  /* "hidden_act", or the family's own name */
 /* The activation that a key names; without the key, *out is unchanged. RF_EUNSUPPORTED: another one. */
 rf_status rf__config_read_act(const char *file, const json_t *root, const char *key, rf_act *out, rf_error *why);
+rf_status rf__tied_head_read(const rf_ctx *ctx, const char *folder, rf_config *c, rf_error *why);   /* head_in_file */
 rf_status rf__config_check_key(const rf_config *c, const rf_config_key *k, const char *name, rf_error *why);
 
 /* The row of the position table for the first position: 0, or pad_token_id + 1 (RF_KEY_AFTER_PAD). */

@@ -11,6 +11,7 @@
 #include "base/files/json_file.h"
 #include "base/json.h"
 #include "roformer/inspect/files.h"
+#include "store/family.h"
 #include "store/store.h"
 #include "store/task.h"
 
@@ -70,8 +71,8 @@ static rf_status model_max_length(const rf_ctx *ctx, const char *folder, const c
     return status;
 }
 
-/* Without max_seq_length, the limit is the tokenizer's model_max_length, but at most max_position_embeddings, which is
- * the limit if max_length is 0. */
+/* Without max_seq_length, the limit is the tokenizer's model_max_length, but at most max_position_embeddings (if the
+ * family limits texts), which is the limit if max_length is 0. */
 static rf_status tokenizer_length(const char *folder, const char *below, rf_sentence *s, rf_error *why)
 {
     char inner[4096];
@@ -80,7 +81,7 @@ static rf_status tokenizer_length(const char *folder, const char *below, rf_sent
     rf_status status = model_max_length(s->ctx, folder, below, &most, why);
     if (!status && *below) status = rf__path(inner, sizeof inner, folder, below, why);
     if (!status && most > 0 && !rf_config_read(s->ctx, *below ? inner : folder, &c, NULL) &&
-        most < (double)c.max_position_embeddings)
+        most < (double)rf__config_longest(&c))
         s->max_length = (int64_t)most;
     return status;
 }

@@ -49,6 +49,10 @@ rf_status rf__config_root(const rf_ctx *ctx, const char *given, char path[RF_CON
 rf_status rf__config_of_root(const rf_ctx *ctx, const char *name, const json_t *root, rf_config *out, size_t size,
                              rf_error *why);
 
+/* The same for a file in the folder `path`, or for the file `path`: weights next to it decide where they have to. */
+rf_status rf__config_of_path(const rf_ctx *ctx, const char *path, const char *name, const json_t *root, rf_config *out,
+                             size_t size, rf_error *why);
+
 /* Checks whether a configuration can be computed (config_check.c). `name` begins the message: the file, or the
  * origin. */
 rf_status rf__config_check_all(const rf_config *c, const char *name, rf_error *why);

@@ -14,6 +14,10 @@ const char *rf__weights_metadata(const rf_weights *w, const char *key);         
  *   RF_ENUMERIC     `finite` is not 0 and a value is not finite; the message names the first
  *   RF_EUNSUPPORTED any other data type; integers without a scale */
 rf_status rf__weights_read(const rf_weights *w, const rf_weight *t, float *to, int finite, rf_error *why);
+/* Whether two tensors have the same shape and numbers. */
+rf_status rf__weights_equal(const rf_ctx *ctx, const rf_weights *w, const rf_weight *a, const rf_weight *b, bool *same,
+                            rf_error *why);
+
 void rf__weights_forget(const rf_weights *w, const rf_weight *t); /* the system may free the tensor's pages */
 
 /* A tensor to write: f32 values, stored as `type`: RF_F32, RF_BF16, RF_F16, or RF_I8 for integers in -128 to 127. */

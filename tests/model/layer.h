@@ -88,7 +88,7 @@ static inline rf_tensor *attend(struct layer *l, float *qkv, float *dqkv, const 
         else if (l->p[i]->layer < 0) shared[n[0]++] = t;
         else own[n[1]++] = t;
     }
-    at.layer = 0, at.shared = shared, at.weight = own, at.still = l->still;
+    at.layer = 0, at.shared = shared, at.weight = n[1] ? own : shared, at.still = l->still;
     rf_tensor *x = rf__input(l->g, qkv, dqkv, 2, (int64_t[]){b->N, 3 * C});
     *spec = (rf_attention_spec){.heads = c->num_attention_heads, .B = b->B, .start = at.start, .causal = c->is_decoder};
     rf_error why = {0};

@@ -51,9 +51,9 @@ def make(config, generator):
     return model
 
 
-def texts(generator):
+def texts(generator, start=PAD):
     source = [torch.randint(1, PAD, (m,), generator=generator) for m, _ in LENGTHS]
-    target = [torch.cat([torch.tensor([PAD]), torch.randint(1, PAD, (n - 1,), generator=generator)]) for _, n in LENGTHS]
+    target = [torch.cat([torch.tensor([start]), torch.randint(1, PAD, (n - 1,), generator=generator)]) for _, n in LENGTHS]
     return source, target
 
 
@@ -71,8 +71,8 @@ def numbers(word, x):
     return f"{word} {len(x)} {' '.join(str(int(i)) for i in x)}\n"
 
 
-def write(folder, model, generator):
-    source, target = texts(generator)
+def write(folder, model, generator, start=PAD):
+    source, target = texts(generator, start)
     z = logits(model, source, target)
     worst = float((z - logits(model.double(), source, target)).abs().max())
     model.float()
@@ -106,7 +106,7 @@ def check(folder, cls=MarianMTModel):
     assert worst < 1e-4
 
 
-def training(folder, share=0.1, cls=MarianMTModel, computed=("embed_positions",)):
+def training(folder, share=0.1, cls=MarianMTModel, computed=("embed_positions",), end=0):
     """Sum of the losses of all tokens of the targets and of their ends, labels smoothed; of each tensor's gradient the norm and
     the sum of its products with sin(1.7 i), in double."""
     source, target, _ = read(folder / "golden.txt")
@@ -117,7 +117,7 @@ def training(folder, share=0.1, cls=MarianMTModel, computed=("embed_positions",)
     ids = torch.nn.utils.rnn.pad_sequence(source, batch_first=True, padding_value=3)
     mask = torch.nn.utils.rnn.pad_sequence([torch.ones_like(s) for s in source], batch_first=True)
     to = torch.nn.utils.rnn.pad_sequence(target, batch_first=True, padding_value=3)
-    label = torch.cat([torch.cat([t[1:], torch.tensor([0])]) for t in target])          # eos_token_id
+    label = torch.cat([torch.cat([t[1:], torch.tensor([end])]) for t in target])        # eos_token_id
     z = model(input_ids=ids, attention_mask=mask, decoder_input_ids=to, use_cache=False).logits
     rows = torch.cat([z[b, :len(t)] for b, t in enumerate(target)])
     loss = torch.nn.functional.cross_entropy(rows, label, label_smoothing=share, reduction="sum")

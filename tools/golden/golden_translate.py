@@ -28,10 +28,10 @@ CASES = [
 ]
 
 
-def sources(generator, n):
+def sources(generator, n, end=EOS):
     lengths = [1, 2, 3, 5, 8, 13, 4, 6][:n]
     words = torch.tensor(list(WORDS))
-    return [torch.cat([words[torch.randint(0, len(words), (m,), generator=generator)], torch.tensor([EOS])]) for m in lengths]
+    return [torch.cat([words[torch.randint(0, len(words), (m,), generator=generator)], torch.tensor([end])]) for m in lengths]
 
 
 def train(generator, steps=1500):
@@ -62,51 +62,52 @@ def train(generator, steps=1500):
     return model.eval()
 
 
-def generate(model, source, case):
+def generate(model, source, case, start=PAD, end=EOS):
     """Texts without padding, best first, with their scores."""
     beams, texts, penalty, early, most, more = case
     model.generation_config.forced_eos_token_id = None              # MarianConfig's default is 0
     with torch.no_grad():
         out = model.generate(input_ids=source[None], attention_mask=torch.ones_like(source)[None], num_beams=beams, num_return_sequences=texts,
-                             length_penalty=penalty, early_stopping=early, max_new_tokens=most, do_sample=False, bad_words_ids=[[PAD]],
-                             output_scores=True, return_dict_in_generate=True, **more)
+                             length_penalty=penalty, early_stopping=early, max_new_tokens=most, do_sample=False, bad_words_ids=[[start]],
+                             output_scores=True, return_dict_in_generate=True,
+                             **{k: end if k == "forced_eos_token_id" else v for k, v in more.items()})
     found = []
     for i, ids in enumerate(out.sequences.tolist()):
         ids = ids[1:]
-        ids = ids[:ids.index(EOS) + 1] if EOS in ids else ids
+        ids = ids[:ids.index(end) + 1] if end in ids else ids
         found.append((ids, float(out.sequences_scores[i]) if beams > 1 else 0.0))
     return found
 
 
-def attention(model, source, target):
+def attention(model, source, target, start=PAD):
     """What the last layer gives to the source, the mean over its heads, in double."""
     with torch.no_grad():
-        out = model.double()(input_ids=source[None], decoder_input_ids=torch.tensor([[PAD] + target[:-1]]), output_attentions=True)
+        out = model.double()(input_ids=source[None], decoder_input_ids=torch.tensor([[start] + target[:-1]]), output_attentions=True)
     model.float()
     return out.cross_attentions[-1][0].mean(0).tolist()
 
 
-def write(folder, model, generator):
-    text = sources(generator, 8)
+def write(folder, model, generator, start=PAD, end=EOS):
+    text = sources(generator, 8, end)
     with open(folder / "translate.txt", "w") as f:
         f.write(golden.made_with() + "\n")
         for case in CASES:
             beams, texts, penalty, early, most, more = case
             f.write(f"case {beams} {texts} {penalty} {({False: 0, True: 1}).get(early, 2)} {most} {more.get('forced_bos_token_id', -1)} "
-                    f"{more.get('forced_eos_token_id', -1)} {int(more.get('renormalize_logits', False))} "
+                    f"{end if 'forced_eos_token_id' in more else -1} {int(more.get('renormalize_logits', False))} "
                     f"{more.get('no_repeat_ngram_size', 0)} {more.get('repetition_penalty', 1)} {len(text)}\n")
             for s in text:
-                found = generate(model, s, case)
-                twice = generate(model.double(), s, case)
+                found = generate(model, s, case, start, end)
+                twice = generate(model.double(), s, case, start, end)
                 model.float()
                 assert [a for a, _ in found] == [a for a, _ in twice], (folder, case, s)       # no near ties
                 f.write(marian.numbers("source", s))
                 for ids, score in twice:
                     f.write(f"text {score:.9g} " + marian.numbers("ids", ids))
         for s in text[2:6]:
-            target = generate(model, s, CASES[0])[0][0]
+            target = generate(model, s, CASES[0], start, end)[0][0]
             f.write("attention " + marian.numbers("source", s) + marian.numbers("target", target))
-            for row in attention(model, s, target):
+            for row in attention(model, s, target, start):
                 f.write(" ".join(f"{x:.6f}" for x in row) + "\n")
         f.write("end\n")
 

@@ -155,9 +155,10 @@ static bool rotates(const rf_config *c)
 static void add_decoder(json_t **o, const rf_config *c)
 {
     const char *own = c->decoder_position_embedding_type;
+    const int64_t heads = c->decoder_attention_heads, inner = c->decoder_ffn_dim;
     cli_json_set(o, "decoder_layers", json_integer(c->decoder_layers));
-    cli_json_set(o, "decoder_heads", json_integer(c->decoder_attention_heads));
-    cli_json_set(o, "decoder_intermediate_size", json_integer(c->decoder_ffn_dim));
+    cli_json_set(o, "decoder_heads", json_integer(heads ? heads : c->num_attention_heads));
+    cli_json_set(o, "decoder_intermediate_size", json_integer(inner ? inner : c->intermediate_size));
     cli_json_set(o, "decoder_position", json_string(*own ? own : c->position_embedding_type));
     cli_json_set(o, "norm", json_string(c->normalize_before ? "before sub-layers" : "behind sub-layers"));
     cli_json_set(o, "shared_words", json_boolean(c->share_encoder_decoder_embeddings));

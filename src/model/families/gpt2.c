@@ -107,6 +107,8 @@ static const rf_silent silent[] = {
     {0},
 };
 
+static const rf_param_row positions[] = {{"wpe.weight", "PE", RF_INIT_NORMAL, true, 0, NULL}, {0}};
+
 const rf_family rf__family_gpt2 = {
     .config = {.name = "gpt2",
                .model_type = "gpt2",
@@ -123,7 +125,7 @@ const rf_family rf__family_gpt2 = {
                .one_width = true},
     .prefix = "transformer.",
     .layers = "h.",
-    .position_name = "wpe.weight",
+    .position_embedding = positions,
     .embedding = embedding,
     .layer = layer,
     .head = heads,

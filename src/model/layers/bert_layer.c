@@ -113,7 +113,7 @@ rf_tensor *rf__bert_feed(rf_graph *g, const rf_block *b, rf_tensor *x)
     const rf_act act = c->hidden_act;
     rf_tensor *f = rf__feed_forward(g, x, w->up, w->up_bias, act, w->down, w->down_bias);
     if (f) return f;
-    f = b->family->gated ? rf__gated_linear(g, x, w->up, w->up_bias, act, b->family->gate)
+    f = rf__family_gated(b->family, c) ? rf__gated_linear(g, x, w->up, w->up_bias, act, b->family->gate)
                          : rf__linear(g, x, w->up, w->up_bias, act);                             /* [N, F]  */
     if (c->activation_dropout > 0) f = rf__dropout(g, f, c->activation_dropout);
     return rf__linear(g, rf__spend(f), w->down, w->down_bias, RF_ACT_NONE);

@@ -63,8 +63,10 @@ static const rf_family_row target_normed[] = {TARGET, NORMED("decoder"), {{0}, 0
 const rf_family_row rf__rows_source_layer[] = {SELF, FEED_FORWARD, {{0}, 0}};
 static const rf_family_row target_layer[] = {SELF, CROSS, FEED_FORWARD, {{0}, 0}};
 
-const rf_family_decoder rf__seq2seq_decoder = {target_words, target_layer, offsetof(rf_bert_embedding, word)};
-const rf_family_decoder rf__seq2seq_normed_decoder = {target_normed, target_layer, offsetof(rf_bert_embedding, word)};
+const rf_family_decoder rf__seq2seq_decoder = {"decoder.layers.", target_words, target_layer,
+                                              offsetof(rf_bert_embedding, word)};
+const rf_family_decoder rf__seq2seq_normed_decoder = {"decoder.layers.", target_normed, target_layer,
+                                                     offsetof(rf_bert_embedding, word)};
 
 /* Heads of BART and mBART. */
 const rf_family_row rf__rows_biased_words[] = {

@@ -14,7 +14,7 @@ rf_status rf__seq2seq_read(const char *file, const json_t *root, rf_config *c, r
 /* The part of a row that families with two such stacks share. */
 #define RF_SEQ2SEQ RF_SEQ2SEQ_OF(rf__rows_source_embeddings, rf__seq2seq_decoder, rf__seq2seq_silent)
 #define RF_SEQ2SEQ_OF(embeddings, target, silents) \
-    .prefix = "model.", .embedding = embeddings, .layer = rf__rows_source_layer, \
+    .prefix = "model.", .layers = "encoder.layers.", .embedding = embeddings, .layer = rf__rows_source_layer, \
     .decoder = &(target), .silent = silents, .norm = RF_NORM_LAYER, \
     .source_keys = rf__bert_source_keys, .finish = rf__bert_finish, RF_BERT_LAYER
 

@@ -12,6 +12,7 @@ typedef enum rf_init {
     RF_INIT_ONES,
     RF_INIT_GLOROT, /* normal of variance 2 / (rows + columns)                       Glorot and Bengio 2010, Eq. 16 */
     RF_INIT_WIDTH,  /* normal of variance 1 / columns                                                                */
+    RF_INIT_QUERY,  /* normal of variance 1 / (columns * width of a head)                          Raffel et al. 2020 */
     RF_INIT_MADE    /* initialized by the position encoding                                                          */
 } rf_init;
 

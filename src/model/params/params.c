@@ -50,8 +50,8 @@ void rf__config_stack(const rf_config *c, int stack, rf_config *out)
     if (!stack) return;
     out->is_decoder = 1;
     out->num_hidden_layers = c->decoder_layers;
-    out->num_attention_heads = c->decoder_attention_heads;
-    out->intermediate_size = c->decoder_ffn_dim;
+    if (c->decoder_attention_heads) out->num_attention_heads = c->decoder_attention_heads;
+    if (c->decoder_ffn_dim) out->intermediate_size = c->decoder_ffn_dim;
     if (*c->decoder_position_embedding_type)
         memcpy(out->position_embedding_type, c->decoder_position_embedding_type, sizeof out->position_embedding_type);
 }
@@ -91,8 +91,7 @@ static bool append(rf_params *out, const rf_param_row *r, size_t member, const s
     p->looked_up = r->flags & (RF_ROW_TABLE | RF_ROW_WORDS | RF_ROW_FLAT) || in->position;
     if (r->flags & RF_ROW_WORDS) out->word = out->n;
     out->n++;
-    const char *own = in->position && in->layer < 0 ? out->family->position_name : NULL;
-    snprintf(p->name, sizeof p->name, "%s%s%s", base ? out->family->prefix : "", in->prefix, own ? own : r->name);
+    snprintf(p->name, sizeof p->name, "%s%s%s", base ? out->family->prefix : "", in->prefix, r->name);
     if (!shape_of(out, r, in->position ? stack->position : NULL, p)) return false;
     size_t at = out->total;
     if (!p->joined) at = (at + 15) & ~(size_t)15;                   /* 64-byte aligned */
@@ -143,6 +142,20 @@ static const rf_family_row *embedding_of(const rf_family *f, int stack)
 
 static const rf_family_row *layer_of(const rf_family *f, int stack) { return stack ? f->decoder->layer : f->layer; }
 
+static const char *names_of_layers(const rf_family *f, int stack)
+{
+    const char *names = stack ? f->decoder->layers : f->layers;
+    return names ? names : "encoder.layer.";
+}
+
+/* Rows of an encoding for the embeddings, and for each layer. */
+static const rf_param_row *position_rows(const rf_family *f, const rf_position *p, bool layer)
+{
+    const bool own = f->position_embedding || f->position_layer;
+    if (layer) return own ? f->position_layer : p->layer;
+    return own ? f->position_embedding : p->embedding;
+}
+
 /* Selects family, head and encodings; refuses impossible combinations. */
 static rf_status choose(const rf_config *config, rf_head head, rf_params *out, const rf_head_row **is, rf_error *why)
 {
@@ -168,9 +181,11 @@ static size_t most_rows(const rf_params *p, const rf_head_row *top)
 {
     size_t most = family_length(top->row);
     for (int s = 0; s < p->stacks; s++)
-        most += family_length(embedding_of(p->family, s)) + length(p->stack[s].position->embedding) +
+        most += family_length(embedding_of(p->family, s)) +
+                length(position_rows(p->family, p->stack[s].position, false)) +
                 (size_t)p->stack[s].config.num_hidden_layers *
-                    (family_length(layer_of(p->family, s)) + length(p->stack[s].position->layer));
+                    (family_length(layer_of(p->family, s)) +
+                     length(position_rows(p->family, p->stack[s].position, true)));
     return most;
 }
 
@@ -179,7 +194,8 @@ static bool append_embeddings(rf_params *out, int s)
 {
     const section in = {s, -1, "", false, false}, named = {s, -1, s ? "decoder." : "encoder.", false, false};
     const bool fits = append_family(out, embedding_of(out->family, s), &in);
-    return append_position(out, out->stack[s].position->embedding, out->stacks > 1 ? &named : &in) && fits;
+    const rf_param_row *rows = position_rows(out->family, out->stack[s].position, false);
+    return append_position(out, rows, out->family->decoder ? &named : &in) && fits;
 }
 
 static bool append_layers(rf_params *out, int s)
@@ -189,11 +205,10 @@ static bool append_layers(rf_params *out, int s)
     for (int l = 0, n = 0; l < (int)is->config.num_hidden_layers; l++) {
         char name[64];
         if (rf__family_layer(out->family, &is->config, l) != l) continue;
-        if (out->stacks > 1) snprintf(name, sizeof name, "%scoder.layers.%d.", s ? "de" : "en", n++);
-        else snprintf(name, sizeof name, "%s%d.", out->family->layers ? out->family->layers : "encoder.layer.", n++);
+        snprintf(name, sizeof name, "%s%d.", names_of_layers(out->family, s), n++);
         const section in = {s, is->first + l, name, false, false};
         fits &= append_family(out, layer_of(out->family, s), &in);
-        fits &= append_position(out, is->position->layer, &in);
+        fits &= append_position(out, position_rows(out->family, is->position, true), &in);
     }
     return fits;
 }
@@ -254,9 +269,10 @@ static int64_t count_family(const rf_config *c, const rf_family *f, const rf_fam
 
 int64_t rf_position_parameters(const rf_position *p, const rf_config *c)
 {
-    if (!p || !c || c->num_attention_heads < 1) return 0;
-    int64_t sum = count(c, p, p->embedding, -1);
-    for (int64_t l = 0; l < c->num_hidden_layers; l++) sum += count(c, p, p->layer, l);
+    const rf_family *f;
+    if (!p || !c || c->num_attention_heads < 1 || rf__family_find(c, &f, NULL)) return 0;
+    int64_t sum = count(c, p, position_rows(f, p, false), -1);
+    for (int64_t l = 0; l < c->num_hidden_layers; l++) sum += count(c, p, position_rows(f, p, true), l);
     return sum;
 }
 

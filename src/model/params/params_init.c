@@ -12,6 +12,8 @@ enum { BLOCK = 4096 };
 
 struct filling { const rf_params *params; const rf_param *p; float *to; uint64_t seed; size_t index; };
 
+static double head_width(const rf_params *p) { return (double)rf_config_head_width(&p->config); }
+
 static void fill_block(void *arg, int64_t block, int worker)
 {
     (void)worker;
@@ -21,6 +23,7 @@ static void fill_block(void *arg, int64_t block, int worker)
     const double columns = (double)p->dim[p->rank - 1], both = (double)p->dim[0] + columns;
     const float deviation = (float)(p->init == RF_INIT_GLOROT  ? sqrt(2 / both)
                                     : p->init == RF_INIT_WIDTH ? sqrt(1 / columns)
+                                    : p->init == RF_INIT_QUERY ? sqrt(1 / columns / head_width(f->params))
                                                                : f->params->config.initializer_range);
     rf_rng r;
     rf_rng_init(&r, f->seed, (uint64_t)f->index << 32 | (uint64_t)block);
@@ -31,7 +34,8 @@ void rf__param_init(const rf_params *params, size_t index, float *to, uint64_t s
 {
     const rf_param *p = &params->p[index];
     const int64_t pad = params->config.pad_token_id, E = params->config.embedding_size;
-    if (p->init == RF_INIT_NORMAL || p->init == RF_INIT_GLOROT || p->init == RF_INIT_WIDTH) {
+    if (p->init == RF_INIT_NORMAL || p->init == RF_INIT_GLOROT || p->init == RF_INIT_WIDTH ||
+        p->init == RF_INIT_QUERY) {
         struct filling f = {params, p, to, seed, index};
         rf__parallel(params->ctx, (int64_t)((p->count + BLOCK - 1) / BLOCK), fill_block, &f);
     } else if (p->init == RF_INIT_MADE) {

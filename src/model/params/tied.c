@@ -4,7 +4,8 @@
  *     share_encoder_decoder_embeddings:    encoder.embed_tokens.weight = decoder.embed_tokens.weight = word
  *
  * A copy with other numbers is a separate matrix, which transformers uses regardless of config.json. This library
- * follows config.json, so a file that contradicts it is refused. */
+ * follows config.json, so a file that contradicts it is refused; for some families, the weights decide instead
+ * (store/tied_head.c). */
 #include <stdio.h>
 
 #include "model/family.h"
@@ -32,26 +33,6 @@ const rf_silent *rf__silent_find(const rf_family *f, const char *name)
     return NULL;
 }
 
-static rf_status equal(const rf_ctx *ctx, const rf_weights *w, const rf_weight *a, const rf_weight *b, bool *same,
-                       rf_error *why)
-{
-    *same = a->rank == b->rank;
-    for (int i = 0; *same && i < a->rank; i++) *same = a->dim[i] == b->dim[i];
-    if (!*same || a->data == b->data) return RF_OK;
-    if (!a->stride && !b->stride && !strcmp(a->dtype, b->dtype) && a->bytes == b->bytes) {
-        *same = !memcmp(a->data, b->data, a->bytes);
-        return RF_OK;
-    }
-    float *x = rf__alloc(ctx, a->count * sizeof *x), *y = rf__alloc(ctx, b->count * sizeof *y);
-    rf_status status = x && y ? RF_OK : rf_fail(why, RF_ENOMEM, "out of memory: two tables of %zu numbers", a->count);
-    if (!status) status = rf__weights_read(w, a, x, 0, why);
-    if (!status) status = rf__weights_read(w, b, y, 0, why);
-    if (!status) *same = !memcmp(x, y, a->count * sizeof *x);
-    rf__free(ctx, x);
-    rf__free(ctx, y);
-    return status;
-}
-
 static rf_status differs(const rf_weights *w, const rf_weight *copy, const rf_weight *word, const char *key,
                          rf_error *why)
 {
@@ -72,7 +53,7 @@ rf_status rf__params_tied(const rf_params *p, const rf_weights *w, const rf_weig
         const rf_silent *is = rf__silent_find(p->family, t->name);
         bool used = !is || !is->copy, same = true;
         for (size_t k = 0; !used && k < p->n; k++) used = match[k] == t;
-        if (!used) status = equal(p->ctx, w, t, word, &same, why);
+        if (!used) status = rf__weights_equal(p->ctx, w, t, word, &same, why);
         if (!status && !same) status = differs(w, t, word, is->copy, why);
     }
     return status;

@@ -70,21 +70,22 @@ void rf__relative_tables(rf_graph *g, const rf_layer_context *at, int64_t clip, 
     }
 }
 
-/* Half of a side's buckets have one distance each, the others grow by a constant factor. */
+/* Half of a side's buckets have one distance each, the others grow by a constant factor; in single precision, as in
+ * transformers, since the ends of buckets are sensitive to rounding. */
 int64_t rf__relative_bucket(const rf_config *c, int64_t r)
 {
     const int64_t sides = c->is_decoder ? 1 : 2, n = c->relative_attention_num_buckets / sides, exact = n / 2;
     const int64_t behind = sides == 2 && r > 0 ? n : 0, distance = sides == 2 ? llabs((long long)r) : r < 0 ? -r : 0;
     if (distance < exact) return behind + distance;
-    const double share =
-        log((double)distance / (double)exact) / log((double)c->relative_attention_max_distance / (double)exact);
-    return behind + rf__min64(n - 1, exact + (int64_t)(share * (double)(n - exact)));
+    const float all = (float)log((double)c->relative_attention_max_distance / (double)exact);
+    const float share = (float)log((double)((float)distance / (float)exact)) / all;
+    return behind + rf__min64(n - 1, exact + (int64_t)(share * (float)(n - exact)));
 }
 
 void rf__relative_bucket_bias(rf_graph *g, const rf_layer_context *at, rf_tensor *bias, rf_attention_spec *spec)
 {
-    rf__relative_reach(g, at);
-    spec->clip = at->config->relative_attention_max_distance;
+    const int64_t reach = rf__relative_reach(g, at);
+    spec->clip = rf__min64(reach, at->config->relative_attention_max_distance);
     const int32_t *rows = rf__relative_rows(g, at, spec->clip, rf__relative_bucket);
     if (rows) spec->relative_bias = rf__rows(g, bias, rows, 2 * spec->clip + 1);
 }
@@ -98,14 +99,12 @@ int64_t rf__relative_buckets(const rf_config *c, char letter)
 rf_status rf__relative_bucket_check(const rf_config *c, rf_error *why)
 {
     const int64_t side = c->relative_attention_num_buckets / (c->is_decoder ? 1 : 2);
-    if (side >= 2 && c->relative_attention_max_distance > side / 2 &&
-        (c->is_decoder || c->relative_attention_num_buckets % 2 == 0))
-        return RF_OK;
+    if (side >= 2 && c->relative_attention_max_distance > side / 2) return RF_OK;
     return rf_fail(why, RF_EDATA,
                    "config.json: %s with relative_attention_num_buckets %lld and relative_attention_max_distance %lld: "
-                   "expected %s, at least %d, and a distance beyond %lld",
+                   "expected at least %d buckets, and a distance beyond %lld",
                    c->position_embedding_type, (long long)c->relative_attention_num_buckets,
                    (long long)c->relative_attention_max_distance,
-                   c->is_decoder ? "buckets" : "an even number of buckets", c->is_decoder ? 2 : 4,
+                   c->is_decoder ? 2 : 4,
                    (long long)(side / 2));
 }

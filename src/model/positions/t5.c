@@ -7,7 +7,7 @@ static void relate(rf_graph *g, const rf_layer_context *at, rf_tensor *qkv, rf_a
 {
     (void)qkv;
     spec->scale = 1;
-    rf__relative_bucket_bias(g, at, at->shared[0], spec);
+    rf__relative_bucket_bias(g, at, at->weight[0], spec);
 }
 
 static const rf_param_row rows[] = {

@@ -135,8 +135,8 @@ bad_keys 'mrope_section: expected 4 planes, .* got 3' "$(rope default '"mrope_se
 bad_keys 'rope_type: expected default, linear, ntk, dynamic, yarn, longrope or llama3, got' "$(rope linaer '"factor": 2')"
 bad_keys 'max_position_embeddings: expected \[2, 16777216\], got 4294967296' '"max_position_embeddings": 4294967296'
 bad_keys 'relative_attention_num_buckets: expected \[2, 65536\], got 1' "$(kind t5), \"relative_attention_num_buckets\": 1"
-bad_keys 'even number of buckets, at least 4' "$(kind tupe), \"relative_attention_num_buckets\": 2"
-bad_keys 'even number of buckets' "$(kind t5), \"relative_attention_num_buckets\": 7"
+bad_keys 'expected at least 4 buckets' "$(kind tupe), \"relative_attention_num_buckets\": 2"
+bad_keys 'expected at least 4 buckets' "$(kind t5), \"relative_attention_num_buckets\": 3"
 bad_keys 'a distance beyond 8' "$(kind t5), \"relative_attention_max_distance\": 8"
 bad_keys 'position_buckets: expected at least 4, .* got 1' "$(kind deberta), \"position_buckets\": 1"
 bad_keys 'norm_rel_ebd: expected "layer_norm", got "none"' "$(kind deberta), \"norm_rel_ebd\": \"none\""

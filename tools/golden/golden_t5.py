@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+"""Makes tests/golden/t5, tests/golden/mt5 and tests/golden/umt5: tiny models with random weights, and transformers' logits, gradients
+and generated texts (as golden_marian.py and golden_translate.py do), or last states of encoders alone.
+
+    pip install torch==2.15.0 transformers==5.24.0 safetensors
+    python tools/golden/golden_t5.py                   # rewrites the three folders
+    python tools/golden/golden_t5.py --check FOLDER    # loads what roformer wrote and compares it with FOLDER's golden.txt
+
+tests/golden/README.md describes the format.
+"""
+import json
+import pathlib
+import sys
+
+import torch
+import transformers
+from safetensors.torch import load_file, save_file
+
+import golden
+import golden_marian as marian
+import golden_translate as translate
+
+START, END = 0, 1
+SMALL = dict(vocab_size=marian.V, d_model=24, d_kv=8, d_ff=40, num_layers=2, num_decoder_layers=2, num_heads=2,
+             relative_attention_num_buckets=8, relative_attention_max_distance=9, decoder_start_token_id=START)
+OWN_HEAD = dict(tie_word_embeddings=False)
+# family -> folder -> class, settings
+MODELS = {
+    "t5": {
+        "tied": ("T5ForConditionalGeneration", SMALL),
+        "own_head": ("T5ForConditionalGeneration", dict(SMALL, feed_forward_proj="gated-gelu", num_heads=4, **OWN_HEAD)),
+        "saved_by_5": ("T5ForConditionalGeneration", dict(SMALL, feed_forward_proj="gated-silu", num_layers=3, num_decoder_layers=1,
+                                                          **OWN_HEAD)),
+        "encoder": ("T5EncoderModel", dict(SMALL, d_kv=12, feed_forward_proj="relu")),
+    },
+    "mt5": {
+        "own_head": ("MT5ForConditionalGeneration", dict(SMALL, **OWN_HEAD)),
+        "tied": ("MT5ForConditionalGeneration", dict(SMALL, layer_norm_epsilon=1e-5)),
+        "encoder": ("MT5EncoderModel", SMALL),
+    },
+    "umt5": {
+        "own_head": ("UMT5ForConditionalGeneration", dict(SMALL, **OWN_HEAD)),
+        "tied": ("UMT5ForConditionalGeneration", dict(SMALL, feed_forward_proj="relu", d_kv=6)),
+        "encoder": ("UMT5EncoderModel", dict(SMALL, relative_attention_num_buckets=32, relative_attention_max_distance=128)),
+    },
+}
+
+
+def make(kind, settings, generator):
+    """Weights that matter: attention is neither flat nor one-hot, and buckets differ."""
+    cls = getattr(transformers, kind)
+    model = cls(cls.config_class(**settings)).eval()
+    c = model.config
+    scaled = getattr(c, "scale_decoder_outputs", False)
+    with torch.no_grad():
+        for name, p in model.named_parameters():
+            noise = torch.randn(p.shape, generator=generator)
+            if p.ndim == 1:
+                p.copy_(1 + 0.2 * noise)
+            elif "relative" in name:
+                p.copy_(noise)
+            elif "shared" in name or "embed_tokens" in name:
+                p.copy_((1.5 if scaled else 0.4) * noise)
+            else:
+                p.copy_((1.5 / c.d_kv ** 0.5 if ".q." in name else 1.0) * noise / p.shape[1] ** 0.5)
+        model.tie_weights()
+    return model
+
+
+def add_head(folder, settings, generator, saved_by_5):
+    """lm_head.weight with numbers of its own, which transformers then uses; tie_word_embeddings as version 4 or 5 writes it."""
+    weights = load_file(folder / "model.safetensors")
+    weights["lm_head.weight"] = torch.randn(settings["vocab_size"], settings["d_model"], generator=generator) * 0.4
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    config = json.loads((folder / "config.json").read_text())
+    if not saved_by_5:
+        config.pop("scale_decoder_outputs", None)
+        config["tie_word_embeddings"] = False
+    golden.write_config(folder / "config.json", config)
+
+
+def write_states(folder, model, generator, seed):
+    """golden.txt of an encoder alone: last states of texts of several lengths, and of a padded batch."""
+    worst = 0.0
+    with open(folder / "golden.txt", "w") as out:
+        print(golden.made_with(f"seed {seed}", "float32 on the CPU"), file=out)
+        for name, lengths in (("length-1", [1]), ("length-3", [3]), ("length-40", [40]), ("padded", [30, 1, 7])):
+            ids, mask, types = golden.padded(lengths, model.config.vocab_size, 1, generator)
+            with torch.no_grad():
+                h = model(input_ids=ids, attention_mask=mask).last_hidden_state
+                exact = model.double()(input_ids=ids, attention_mask=mask).last_hidden_state
+                model.float()
+            worst = max(worst, float((h - exact)[mask == 1].abs().max()))
+            columns = golden.some(model.config.d_model, 16)
+            rows = [(b, t) for b, n in enumerate(lengths) for t in golden.some(n, 8)]
+            print(f"case {name} {len(lengths)} {max(lengths)}", file=out)
+            for title, table in (("ids", ids), ("mask", mask), ("types", types)):
+                print(title, " ".join(str(int(v)) for v in table.flatten()), file=out)
+            print("columns", len(columns), *columns, file=out)
+            print("entries 0", file=out)
+            print("rows", len(rows), file=out)
+            for b, t in rows:
+                print(b, t, golden.numbers(h[b, t, columns].tolist()), file=out)
+        print("end", file=out)
+    assert worst < 3e-5, worst
+    return worst
+
+
+def check(folder):
+    source, target, expected = marian.read(pathlib.Path(folder) / "golden.txt")
+    kind = json.loads((pathlib.Path(folder) / "config.json").read_text())["architectures"][0]
+    model = getattr(transformers, kind).from_pretrained(folder).eval()
+    worst = float((marian.logits(model, source, target).flatten() - expected).abs().max())
+    print(f"{folder}: largest difference {worst:.1e}")
+    assert worst < 1e-4
+
+
+def main():
+    golden.quiet()
+    if len(sys.argv) > 2 and sys.argv[1] == "--check":
+        return check(sys.argv[2])
+    seed = 100
+    for family, models in MODELS.items():
+        golden.fresh(golden.GOLDEN / family)
+        for name, (kind, settings) in models.items():
+            folder = golden.GOLDEN / family / name
+            seed += 1
+            generator = golden.seeded(seed)
+            model = make(kind, settings, generator)
+            golden.save(model, folder)
+            if "tie_word_embeddings" in settings:
+                add_head(folder, settings, generator, name == "saved_by_5")
+            model = type(model).from_pretrained(folder, attn_implementation="eager").eval()
+            if name == "encoder":
+                worst = write_states(folder, model, generator, seed)
+            else:
+                worst = marian.write(folder, model, generator, START)
+                marian.training(folder, cls=type(model), end=END)
+                translate.write(folder, model, generator, START, END)
+            golden.finish(folder, worst)
+
+
+if __name__ == "__main__":
+    main()
