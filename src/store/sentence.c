@@ -292,13 +292,13 @@ rf_status rf__sentence_prompts(const rf_ctx *ctx, const char *folder, rf_sentenc
 }
 
 /* For a folder without modules.json: a checkpoint of a run that trains such a model, or a RoFormer-Sim, whose pooler
- * uses the first token. For all other folders, the tokenizer's limit applies, as in sentence-transformers. Code that
- * opens the model reports errors in its config.json. */
+ * uses the first token. For all other folders, also of T5EncoderModel, which has no pooling of its own, the tokenizer's
+ * limit applies, as in sentence-transformers. Code that opens the model reports errors in its config.json. */
 static rf_status of_config(const rf_ctx *ctx, const char *folder, rf_sentence *s, rf_error *why)
 {
     rf_config c;
     if (rf_config_read(ctx, folder, &c, NULL)) return RF_OK;
-    if (rf_config_head(&c) == RF_HEAD_EMBED) {
+    if (rf_config_head(&c) == RF_HEAD_EMBED && *c.sentence_pooling) {
         snprintf(s->pooling, sizeof s->pooling, "%s", c.sentence_pooling);
         s->normalize = c.sentence_normalize;
         s->max_length = c.task_max_length;

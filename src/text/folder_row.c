@@ -123,6 +123,7 @@ static const struct { const char *model_type, *file, *class; } model_classes[] =
     {"mt5", RF_FILE_SUBWORDS, "T5Tokenizer"},
     {"pegasus", RF_FILE_SUBWORDS, "PegasusTokenizer"},
     {"t5", RF_FILE_SUBWORDS, "T5Tokenizer"},
+    {"umt5", RF_FILE_SUBWORDS, "T5Tokenizer"},
     {"xlnet", RF_FILE_SUBWORDS, "XLNetTokenizer"},
 };
 

@@ -355,6 +355,83 @@ static void deberta_has_its_ends(void **state)
     }
 }
 
+/* A folder with spiece.model, the settings and config.json of a row. */
+static const char *t5_folder(const json_t *row, const char *model, size_t size)
+{
+    static const struct { const char *key, *file; } files[] = {{"settings", "tokenizer_config.json"},
+                                                               {"config", "config.json"}};
+    const char *folder = t_folder();
+    t_write(folder, "spiece.model", model, size);
+    for (size_t i = 0; i < RF_COUNT(files); i++) {
+        char *text = json_dumps(json_object_get(row, files[i].key), 0);
+        t_write(folder, files[i].file, text, strlen(text));
+        free(text);
+    }
+    return folder;
+}
+
+/* T5 with spiece.model alone: ids and texts of transformers under several settings (tools/golden/golden_t5_text.py). */
+static void t5_with_its_model_alone(void **state)
+{
+    (void)state;
+    char *model, line[8192];
+    size_t size, i, k;
+    rf_error why = {0};
+    FILE *f = fopen("tests/golden/subwords/t5.jsonl", "r");
+    assert_non_null(f);
+    if (rf__read_file(ctx, "tests/golden/subwords/t5.model", 1 << 24, &model, &size, &why)) fail_msg("%s", why.text);
+    while (fgets(line, sizeof line, f)) {
+        json_t *row = json_loads(line, 0, NULL), *text, *id;
+        assert_non_null(row);
+        const char *folder = t5_folder(row, model, size);
+        rf_tokenizer *t = opened(folder);
+        rf_encoding e;
+        rf_encoding_init(&e, ctx);
+        json_array_foreach(json_object_get(row, "texts"), i, text) {
+            const json_t *ids = json_array_get(json_object_get(row, "ids"), i);
+            const char *words = json_string_value(text);
+            if (rf_encode(t, words, strlen(words), NULL, 0, 0, 0, &e, NULL, &why)) fail_msg("%s", why.text);
+            assert_int_equal(e.n, json_array_size(ids));
+            json_array_foreach(ids, k, id) assert_int_equal(e.id[k], json_integer_value(id));
+            char *back = rf_decode(t, e.id, e.n, 1, 0, &k);
+            assert_string_equal(back, json_string_value(json_array_get(json_object_get(row, "decoded"), i)));
+            rf_text_free(t, back);
+        }
+        rf_encoding_clear(&e);
+        rf_tokenizer_free(t);
+        same(folder, folder);
+        json_decref(row);
+    }
+    fclose(f);
+    rf__free(ctx, model);
+}
+
+/* Numbers of tokens that contradict each other, and a model in another order, are refused by name. */
+static void t5_models_that_are_refused(void **state)
+{
+    (void)state;
+    static const struct { const char *settings, *message; } rows[] = {
+        {"{\"tokenizer_class\": \"T5Tokenizer\", \"extra_ids\": -1}", "extra_ids: expected an integer from 0 to 4000"},
+        {"{\"tokenizer_class\": \"T5Tokenizer\", \"extra_ids\": 5, \"additional_special_tokens\": [\"<extra_id_0>\"]}",
+         "expected all of the 5 tokens <extra_id_...> that extra_ids asks for, got 1"},
+        {"{\"tokenizer_class\": \"T5Tokenizer\", \"eos_token\": \"<end>\"}", "a piece <end> (eos_token)"},
+    };
+    char *model;
+    size_t size;
+    rf_error why = {0};
+    if (rf__read_file(ctx, "tests/golden/subwords/t5.model", 1 << 24, &model, &size, &why)) fail_msg("%s", why.text);
+    for (size_t i = 0; i < RF_COUNT(rows); i++) {
+        rf_tokenizer *t;
+        rf_error bad = {0};
+        const char *folder = t_folder();
+        t_write(folder, "spiece.model", model, size);
+        t_write(folder, "tokenizer_config.json", rows[i].settings, strlen(rows[i].settings));
+        assert_int_not_equal(rf_tokenizer_open(ctx, folder, &t, &bad), RF_OK);
+        if (!strstr(bad.text, rows[i].message)) fail_msg("%s", bad.text);
+    }
+    rf__free(ctx, model);
+}
+
 /* What is missing is said, and no list is cut. */
 static void a_class_without_its_file(void **state)
 {
@@ -376,7 +453,8 @@ int main(void)
         cmocka_unit_test(bert_lowers_as_well_itself),   cmocka_unit_test(a_class_without_its_file),
         cmocka_unit_test(a_model_of_deberta_alone),     cmocka_unit_test(deberta_lowers_and_splits),
         cmocka_unit_test(deberta_has_its_ends),
-        cmocka_unit_test(a_sentencepiece_model_alone),
+        cmocka_unit_test(a_sentencepiece_model_alone),  cmocka_unit_test(t5_with_its_model_alone),
+        cmocka_unit_test(t5_models_that_are_refused),
     };
     return cmocka_run_group_tests_name("text/rebuild", tests, setup, teardown);
 }

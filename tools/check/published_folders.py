@@ -278,12 +278,13 @@ def translation(program, folder, model, tokenizer, torch):
     if code:
         return None, message(err, folder)
     settings = folder / "generation_config.json"
-    # Without the file, config.json or else the class says it: MarianConfig has 0.
-    last = json.loads(settings.read_text()).get("forced_eos_token_id") if settings.exists() else model.config.forced_eos_token_id
+    # Without the file, config.json or else the class says it: MarianConfig has 0, T5Config none.
+    last = json.loads(settings.read_text()).get("forced_eos_token_id") if settings.exists() else getattr(model.config, "forced_eos_token_id", None)
     with torch.no_grad():
         right = model.generate(**tokenizer(text, return_tensors="pt"), do_sample=False, num_beams=1, max_new_tokens=8, forced_eos_token_id=last)[0].tolist()
     mine = json.loads(out)["ids"]
-    right = [i for i in right[1:] if i not in (model.config.eos_token_id, model.config.pad_token_id)]
+    right = right[1:]
+    right = right[:right.index(model.config.eos_token_id)] if model.config.eos_token_id in right else right
     return (0.0, None) if mine == right else (float("inf"), None)
 
 

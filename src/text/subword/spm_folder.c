@@ -12,7 +12,10 @@
  *     PegasusTokenizer, spiece.model; the ids are `offset` above SentencePiece's
  *         0 <pad>   1 </s>   2 <mask_1>   3 <mask_2>   4 <unk_2> ... <unk_102>   105 ... the pieces from the second on
  *         A </s>
- *     DebertaV2Tokenizer, spm.model: spm_deberta.c */
+ *     DebertaV2Tokenizer, spm.model: spm_deberta.c
+ *     T5Tokenizer, spiece.model
+ *         0 ... the model's pieces   n <extra_id_99> ... <extra_id_0>, as many as extra_ids says
+ *         A </s>, or A </s> B </s> */
 #include <stdio.h>
 
 #include "base/base64.h"
@@ -111,20 +114,28 @@ static rf_status make_xlm_roberta(rf_tokenizer_folder *f, const rf__spm *m, json
 
 /* ---- ALBERT and CamemBERT ---------------------------------------------------------------------------------------- */
 
-/* <first> A <last>, or <first> A <last> [<last>] B <last>. second: the type of B. */
+static void add_around(json_t **all, const char *name, int id)
+{
+    rf__json_set(all, name, json_pack("{s:s, s:[i], s:[s]}", "id", name, "ids", id, "tokens", name));
+}
+
+/* <first> A <last>, or <first> A <last> [<last>] B <last>. first NULL: without it; second: the type of B. */
 static json_t *template(const char *first, int first_id, const char *last, int last_id, bool twice, int second)
 {
     static const char *const single = "sAe", *const once = "sAeBe", *const again = "sAeeBe";
-    json_t *list[2] = {json_array(), json_array()};
-    for (int pair = 0; pair < 2; pair++)
-        for (const char *at = !pair ? single : twice ? again : once, *b = strchr(at, 'B'); *at; at++) {
+    json_t *list[2] = {json_array(), json_array()}, *special = json_object();
+    for (int pair = 0; pair < 2; pair++) {
+        const char *at = !pair ? single : twice ? again : once, *b = strchr(at, 'B');
+        for (at += !first; *at; at++) {
             const char text[2] = {*at, 0}, *name = *at == 's' ? first : *at == 'e' ? last : text;
             rf__json_add(&list[pair], json_pack("{s:{s:s, s:i}}", name == text ? "Sequence" : "SpecialToken", "id",
                                                 name, "type_id", b && at >= b ? second : 0));
         }
-    return json_pack("{s:s, s:o, s:o, s:{s:{s:s, s:[i], s:[s]}, s:{s:s, s:[i], s:[s]}}}", "type",
-                     "TemplateProcessing", "single", list[0], "pair", list[1], "special_tokens", first, "id", first,
-                     "ids", first_id, "tokens", first, last, "id", last, "ids", last_id, "tokens", last);
+    }
+    if (first) add_around(&special, first, first_id);
+    add_around(&special, last, last_id);
+    return json_pack("{s:s, s:o, s:o, s:o}", "type", "TemplateProcessing", "single", list[0], "pair", list[1],
+                     "special_tokens", special);
 }
 
 static const char *named(const rf_tokenizer_folder *f, const char *key, const char *usual)
@@ -280,6 +291,73 @@ static rf_status make_deberta(rf_tokenizer_folder *f, const rf__spm *m, json_t *
     return status ? status : rf__spm_deberta(f, m, prefix, out);
 }
 
+/* ---- T5 ---------------------------------------------------------------------------------------------------------- */
+
+enum { T5_UNKNOWN = 2, T5_EXTRA = 100, T5_MOST = 4000 };
+
+static json_t *additional(const rf_tokenizer_folder *f)
+{
+    json_t *list = json_object_get(f->map, "additional_special_tokens");
+    return list ? list : json_object_get(f->config, "additional_special_tokens");
+}
+
+/* extra_ids; additional_special_tokens must name as many, or none. */
+static rf_status extra_ids(const rf_tokenizer_folder *f, int64_t *out)
+{
+    const json_t *x = json_object_get(f->config, "extra_ids"), *one;
+    size_t i;
+    int64_t named = 0;
+    *out = x && !json_is_null(x) ? rf__whole_number(x) : T5_EXTRA;
+    if (*out < 0 || *out > T5_MOST)
+        return rf_fail(f->why, RF_EDATA, "%s: extra_ids: expected an integer from 0 to %d, got %s", f->config_path,
+                       T5_MOST, rf__json_shown(x).text);
+    json_array_foreach(additional(f), i, one) {
+        const char *text = json_string_value(json_is_object(one) ? json_object_get(one, "content") : one);
+        named += text && strstr(text, "<extra_id_");
+    }
+    if (!named || !*out || named == *out) return RF_OK;
+    return rf_fail(f->why, RF_EDATA, "%s: additional_special_tokens: expected all of the %lld tokens <extra_id_...> "
+                   "that extra_ids asks for, got %lld", f->config_path, (long long)*out, (long long)named);
+}
+
+/* Control and user-defined pieces are added tokens, unless the settings list others; the named ones always are. */
+static void add_pieces(const rf_tokenizer_folder *f, const rf__spm *m, json_t **pieces, json_t **added)
+{
+    const bool all = !json_is_array(additional(f));
+    for (int32_t id = 0; id < m->n; id++) {
+        const char *name = m->piece[id].name;
+        const bool named = !strcmp(name, name_of(f, UNKNOWN)) || !strcmp(name, name_of(f, END)) ||
+                           !strcmp(name, name_of(f, PAD));
+        const bool special = named || (all && rf__spm_control(m, id));
+        add_piece(pieces, name, (double)m->piece[id].score);
+        if (special || (all && m->piece[id].type == RF_PIECE_USER_DEFINED)) add_token(added, id, name, special);
+    }
+}
+
+static rf_status make_t5(rf_tokenizer_folder *f, const rf__spm *m, json_t **out)
+{
+    int64_t extra;
+    const char *end = name_of(f, END);
+    const int32_t ends = rf__spm_id(m, end);
+    rf_status status = extra_ids(f, &extra);
+    if (!status && (m->unk != T5_UNKNOWN || ends < 0))
+        status = rf_fail(f->why, RF_EUNSUPPORTED, "%s: expected <unk> as piece %d and a piece %s (eos_token), got "
+                         "others; transformers makes tokenizer.json of it: "
+                         "AutoTokenizer.from_pretrained(DIR).save_pretrained(DIR)", f->fast_path, T5_UNKNOWN,
+                         rf__printable(end).text);
+    if (status) return status;
+    json_t *pieces = json_array(), *added = json_array();
+    add_pieces(f, m, &pieces, &added);
+    for (int64_t i = extra; i-- > 0;) {
+        char name[32];
+        snprintf(name, sizeof name, "<extra_id_%lld>", (long long)i);
+        add_piece(&pieces, name, 0);
+        add_token(&added, m->n + extra - 1 - i, name, true);
+    }
+    *out = as_tokenizer(f, m, true, T5_UNKNOWN, pieces, added, template(NULL, 0, end, ends, false, 0));
+    return RF_OK;
+}
+
 /* ---- all --------------------------------------------------------------------------------------------------------- */
 
 typedef struct kind {
@@ -294,6 +372,9 @@ static const kind kinds[] = {
     {"AlbertTokenizer", "albert", RF_FILE_SUBWORDS, make_albert},
     {"PegasusTokenizer", "pegasus", RF_FILE_SUBWORDS, make_pegasus},
     {"DebertaV2Tokenizer", "deberta-v2", "spm.model", make_deberta},
+    {"T5Tokenizer", "t5", RF_FILE_SUBWORDS, make_t5},
+    {"T5Tokenizer", "umt5", RF_FILE_SUBWORDS, make_t5},
+    {"MT5Tokenizer", "mt5", RF_FILE_SUBWORDS, make_t5},
 };
 
 static const kind *kind_of(const rf_tokenizer_folder *f, char path[RF_PATH])
