@@ -391,7 +391,7 @@ typedef struct rf_translate_options {
     size_t size;                /* of this struct, set by rf_translate_text_defaults */
     const rf_generate_options *generate;    /* NULL: rf_translate_defaults of the model */
     int64_t max_source_length;  /* tokens of a source, including the one that ends it; 0 (default):
-                                   max_position_embeddings */
+                                   max_position_embeddings, or, of T5, no limit */
     rf_long_source long_source; /* default RF_LONG_REFUSE */
     const char *prefix;         /* text that every translation starts with; NULL (default): none */
     int alignments;             /* 1: return word alignments; default 0 */

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Makes tests/golden/t5, tests/golden/mt5 and tests/golden/umt5: tiny models with random weights, and transformers' logits, gradients
-and generated texts (as golden_marian.py and golden_translate.py do), or last states of encoders alone.
+and generated texts (as golden_marian.py and golden_translate.py do), or last states of encoders alone; and folders with the tokenizer
+that golden_t5_text.py makes: a translator, and a folder of sentence-transformers.
 
-    pip install torch==2.15.0 transformers==5.24.0 safetensors
+    pip install torch==2.15.0 transformers==5.24.0 sentence-transformers==6.2.0 safetensors
     python tools/golden/golden_t5.py                   # rewrites the three folders
     python tools/golden/golden_t5.py --check FOLDER    # loads what roformer wrote and compares it with FOLDER's golden.txt
 
@@ -10,6 +11,7 @@ tests/golden/README.md describes the format.
 """
 import json
 import pathlib
+import shutil
 import sys
 
 import torch
@@ -106,6 +108,60 @@ def write_states(folder, model, generator, seed):
     return worst
 
 
+TEXTS = ["translate English to German: the old man and the sea", "summarize: a river", "the <extra_id_0> house", "x"]
+WORDS = 380                                             # more than the tokenizer's 377, as usual
+
+
+def tokenizer(folder):
+    shutil.copy(golden.GOLDEN / "subwords" / "t5.model", folder / "spiece.model")
+    golden.write_config(folder / "tokenizer_config.json", {"tokenizer_class": "T5Tokenizer", "model_max_length": 12})
+    for file in folder.rglob("*"):
+        file.chmod(0o755 if file.is_dir() else 0o644)
+
+
+def write_whole(folder, generator):
+    """A translator with its tokenizer; answers.jsonl: texts that transformers generates greedily and with beams, no piece twice, from whole
+    sources."""
+    model = make("T5ForConditionalGeneration", dict(SMALL, vocab_size=WORDS), generator)
+    model.save_pretrained(folder)
+    tokenizer(folder)
+    t = transformers.AutoTokenizer.from_pretrained(folder)
+    rows = []
+    for text in [*TEXTS, " ".join(["the sea"] * 30)]:
+        ids = t(text, return_tensors="pt", truncation=False)["input_ids"]
+        for beams in (1, 4):
+            how = dict(num_beams=beams, max_new_tokens=10, do_sample=False, no_repeat_ngram_size=1)
+            with torch.no_grad():
+                out = model.generate(ids, **how)[0]
+                assert out.tolist() == model.double().generate(ids, **how)[0].tolist()
+            model.float()
+            rows.append(json.dumps({"text": text, "beams": beams, "translation": t.decode(out, skip_special_tokens=True)}))
+    golden.write_lines(folder / "answers.jsonl", rows)
+
+
+def write_sentences(folder, generator):
+    """As sentence-t5 and gtr are published: mean, Dense without bias, norm; vectors.jsonl without and with a prompt."""
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.base.modules import Dense, Normalize
+    from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
+    base = folder.with_name("base")
+    make("T5EncoderModel", dict(SMALL, vocab_size=WORDS), generator).save_pretrained(base)
+    tokenizer(base)
+    dense = Dense(24, 16, bias=False, activation_function=torch.nn.Identity())
+    SentenceTransformer(modules=[Transformer(str(base)), Pooling(24, "mean"), dense, Normalize()], prompts={"query": "find: "}, device="cpu").save(str(folder))
+    for name in ("tokenizer.json", "README.md", "special_tokens_map.json"):
+        (folder / name).unlink(missing_ok=True)
+    shutil.rmtree(base)
+    tokenizer(folder)
+    config = json.loads((folder / "config.json").read_text())
+    golden.write_config(folder / "config.json", {**config, "is_encoder_decoder": True})         # as the published ones say
+    model = SentenceTransformer(str(folder), device="cpu")
+    texts = [*TEXTS, " ".join(["the sea"] * 30)]
+    for name, more in (("vectors", {}), ("query", {"prompt_name": "query"})):
+        golden.write_lines(folder / f"{name}.jsonl", [json.dumps(v) for v in model.encode(texts, **more).tolist()])
+    golden.write_lines(folder / "texts.txt", texts)
+
+
 def check(folder):
     source, target, expected = marian.read(pathlib.Path(folder) / "golden.txt")
     kind = json.loads((pathlib.Path(folder) / "config.json").read_text())["architectures"][0]
@@ -138,6 +194,8 @@ def main():
                 marian.training(folder, cls=type(model), end=END)
                 translate.write(folder, model, generator, START, END)
             golden.finish(folder, worst)
+    write_whole(golden.GOLDEN / "t5" / "whole", golden.seeded(201))
+    write_sentences(golden.GOLDEN / "t5" / "sentences", golden.seeded(202))
 
 
 if __name__ == "__main__":

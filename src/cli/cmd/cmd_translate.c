@@ -370,7 +370,7 @@ static const cli_option options[] = {
     {"max_length_factor", 0, CLI_REAL, A(o.max_length_factor), "X", NULL, 0, RF_NEW_TOKENS_MOST, NULL,
      "maximum number of tokens of a translation per token of its source; 0: no limit", NULL},
     {"max_source_length", 0, CLI_INT, A(t.max_source_length), "N", NULL, 0, RF_NEW_TOKENS_MOST, NULL,
-     "maximum number of tokens of a source text; 0: max_position_embeddings", NULL},
+     "maximum number of tokens of a source text; 0: max_position_embeddings (T5: no limit)", NULL},
     {"long_source", 0, CLI_CHOICE, A(split), "refuse|split", "refuse", 0, 0, NULL,
      "refuse longer source texts, or split them into parts that are translated separately, between sentences if "
      "possible", NULL},

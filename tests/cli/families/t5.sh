@@ -1,0 +1,88 @@
+#!/bin/sh
+# t5.sh — T5's folders with their tokenizer: texts as transformers generates them, vectors as sentence-transformers
+# computes them; what is written, trained and refused.
+. "$(dirname "$0")/../lib"
+. "$here/family_lib"
+golden=$repository/tests/golden/t5
+copy whole model
+copy sentences vectors
+
+# answers FOLDER   the texts of answers.jsonl, greedily and with beams; sources are not cut at model_max_length
+answers() {
+    sed 's/.*"translation": //; s/}$//' "$golden/whole/answers.jsonl" > theirs.txt
+    for beams in 1 4; do
+        grep "\"beams\": $beams" "$golden/whole/answers.jsonl" | sed 's/{"text": "\([^"]*\)".*/\1/' |
+            "$program" translate -q -m "$1" --num_beams $beams --no_repeat_ngram_size 1 -n 10 --json > beams.$beams || fail "$1: translate"
+    done
+    paste -d '\n' beams.1 beams.4 | python3 -c 'import json, sys; [print(json.dumps(json.loads(line)["translation"])) for line in sys.stdin]' > ours.txt
+    same theirs.txt ours.txt "texts of $1"
+}
+answers model
+expect 0 'read back and compared' "$program" convert model written
+answers written
+cmp model/model.safetensors written/model.safetensors || fail "other weights"
+holds written/config.json '"feed_forward_proj": "relu"'
+holds written/config.json '"num_decoder_layers": 2'
+grep -E 'decoder_attention_heads|query_pre_attn_scalar|normalize_before|hidden_size' written/config.json && fail "keys that T5Config does not have"
+for type in bf16 int8; do expect 0 '' "$program" translate -q -m model --dtype $type -n 4 'the sea'; done
+expect 0 '' "$program" convert -q --dtype bf16 model half
+expect 0 '' "$program" translate -q -m half -n 4 'the sea'
+expect 0 "" "$program" convert -q --dtype int8 model small
+expect 0 '' "$program" translate -q -m small --dtype int8 -n 4 'the sea'
+expect 0 '' "$program" info model
+grep -qE 'ignored +nothing' out || fail "$(grep ignored out)"
+grep -qE 'decoder_heads +2$' out || fail "$(grep decoder out)"
+
+# A matrix of logits is the file's, whatever config.json says.
+for name in own_head saved_by_5; do
+    expect 0 'read back and compared' "$program" convert "$golden/$name" $name
+    holds $name/config.json '"tie_word_embeddings": false'
+    holds $name/config.json '"scale_decoder_outputs": false'
+    "$program" info $name --tensors | grep -q lm_head.weight || fail "$name: no matrix of logits"
+done
+
+# Vectors, with and without the prompt; of a translator those of its encoder.
+for name in vectors query; do
+    more=
+    [ $name = vectors ] || more='--prompt-name query'
+    # shellcheck disable=SC2086
+    "$program" embed -q -m vectors $more --format jsonl "$golden/sentences/texts.txt" > $name.jsonl || fail "embed"
+    close_numbers "$golden/sentences/$name.jsonl" $name.jsonl
+done
+expect 0 'read back and compared' "$program" convert vectors other
+"$program" embed -q -m other --format jsonl "$golden/sentences/texts.txt" > other.jsonl || fail "embed"
+same vectors.jsonl other.jsonl "vectors of a converted folder"
+holds other/config.json '"T5EncoderModel"'
+holds other/config.json '"is_encoder_decoder": false'
+expect 0 '' "$program" index -q -m vectors -o made.index "$golden/sentences/texts.txt"
+expect 0 '' "$program" search -q -m vectors made.index river
+expect 0 '' "$program" embed -q -m model --pooling mean -o states.npy "$golden/sentences/texts.txt"
+expect 3 'expected an encoder-decoder model' "$program" translate -m vectors river
+
+# Training goes on: pairs of texts, and vectors.
+sed 's/^/translate: /' "$golden/sentences/texts.txt" > from.txt
+expect 0 'starting from the weights' "$program" train-translation --model model --source from.txt --target "$golden/sentences/texts.txt" -o tuned --max_steps 4 --max_tokens 200 --max_length 64
+expect 0 '' "$program" info tuned
+grep -qE 'family +t5$' out || fail "$(grep family out)"
+holds tuned/config.json '"T5ForConditionalGeneration"'
+expect 0 '' "$program" translate -q -m tuned -n 4 'the sea'
+printf 'text\tpair\tscore\nthe red house\tthe house\t1\nan old river\ta sea\t0\n' > pairs.tsv
+rm -r vectors/2_Dense
+python3 - << 'end' || fail "modules.json"
+import json
+rows = [m for m in json.load(open("other/modules.json")) if "Dense" not in m["type"]]
+json.dump([dict(m, idx=i, name=str(i)) for i, m in enumerate(rows)], open("vectors/modules.json", "w"))
+end
+expect 0 'step 2/2' "$program" finetune --task embed --train pairs.tsv -m vectors -o nearer --max_steps 2
+expect 0 '' "$program" embed -q -m nearer -o nearer.npy "$golden/sentences/texts.txt"
+expect 0 '' "$program" info nearer
+holds out 'T5EncoderModel'
+
+right=model refusing='translate -m broken x'
+refused config.json 's/"feed_forward_proj": "relu"/"feed_forward_proj": "gated-elu"/; /"dense_act_fn"/d' 'feed_forward_proj: expected relu, gated-gelu, gated-silu or another known activation, got "gated-elu"'
+refused config.json 's/"dense_act_fn": "relu"/"dense_act_fn": "elu"/' 'dense_act_fn: expected one of .*, got "elu"'
+refused config.json 's/"relative_attention_max_distance": 9/"relative_attention_max_distance": 4/' 'expected at least 2 buckets, and a distance beyond 4'
+refused config.json 's/"d_model": 24/"d_model": 24, "hidden_size": 23/' 'hidden_size: expected 24, as d_model says, got 23'
+refused config.json 's/"is_decoder": false/"is_decoder": true/' 'is_decoder: expected false, got true'
+refused config.json 's/"d_kv": 8/"d_kv": 6/' 'SelfAttention.q.weight: shape: expected .12,24. by config.json, got .16,24.'
+done_testing
