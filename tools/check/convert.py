@@ -22,9 +22,12 @@ CLASSES = {"Bert": ("Model", "ForPreTraining", "ForNextSentencePrediction", "LMH
            "Marian": ("Model", "MTModel"), "DistilBert": ("Model", "ForMaskedLM", "ForSequenceClassification"),
            "Electra": ("Model", "ForPreTraining", "ForMaskedLM", "ForMultipleChoice"), "Camembert": ("Model", "ForMaskedLM"),
            "Albert": ("Model", "ForMaskedLM", "ForSequenceClassification", "ForMultipleChoice")}
+           "Marian": ("Model", "MTModel"), **{f: ("Model", "ForConditionalGeneration", "EncoderModel") for f in ("T5", "MT5", "UMT5")}}
+T5 = {"d_model": 16, "d_kv": 4, "d_ff": 24, "num_layers": 2, "num_heads": 2, "pad_token_id": 0, "decoder_start_token_id": 0}
 MORE = {"Bert": {"is_decoder": False}, "Esm": {"position_embedding_type": "rotary", "mask_token_id": 3, "token_dropout": True},
         "ModernBert": {"global_attn_every_n_layers": 2},
         "Qwen2": {"num_key_value_heads": 1}, "Qwen3": {"num_key_value_heads": 1, "head_dim": 8},
+        "T5": T5, "MT5": T5, "UMT5": T5,
         "Marian": {"d_model": 16, "encoder_layers": 1, "decoder_layers": 1, "encoder_attention_heads": 2, "decoder_attention_heads": 2,
                    "encoder_ffn_dim": 24, "decoder_ffn_dim": 24, "pad_token_id": 39, "decoder_start_token_id": 39}}
 
@@ -73,6 +76,8 @@ def main():
     with tempfile.TemporaryDirectory() as made:
         for folder in a.folders + (list(make(pathlib.Path(made))) if a.classes else []):
             for name, dtype in (("same", "auto"), ("bf16", torch.bfloat16), ("f16", torch.float16)):
+                if name == "f16" and "T5" in folder.name:
+                    continue                                # which transformers loads with wo in f32, unrounded
                 with tempfile.TemporaryDirectory() as temporary:
                     other = pathlib.Path(temporary) / "converted"
                     subprocess.run([a.program, "convert", "-q", folder, other, "--dtype", name], check=True, stdout=subprocess.DEVNULL)

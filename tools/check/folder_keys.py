@@ -26,6 +26,7 @@ FAMILIES = {"bert": "Bert", "roformer": "RoFormer", "marian": "Marian", "roberta
             "deberta_v2": "DebertaV2", "deberta": "Deberta"}
             "nomic_bert": "NomicBert", "gte": "Gte", "modernbert": "ModernBert", "esm": "Esm", "qwen3": "Qwen3", "qwen2": "Qwen2", "llama": "Llama",
             "bart": "Bart", "mbart": "MBart", "m2m_100": "M2M100", "pegasus": "Pegasus"}
+            "nomic_bert": "NomicBert", "gte": "Gte", "modernbert": "ModernBert", "esm": "Esm", "qwen3": "Qwen3", "qwen2": "Qwen2", "llama": "Llama", "t5": "T5", "mt5": "MT5", "umt5": "UMT5"}
 
 # Not keys of files: what callers and loaders pass, and methods of a configuration.
 CALLERS = {
@@ -117,7 +118,7 @@ def names(*folders):
 
 def main():
     known = rows()
-    known["config"] |= names("store", "model/families", "model/layers/seq2seq.h") | known["generation"]
+    known["config"] |= names("store", "model/families", "model/layers/seq2seq.h", "model/layers/t5_layer.h", "model/layers/t5_layer.c") | known["generation"]
     known["tokenizer_config"] |= names("text")
     read = {"config": config_keys(), "generation": generation_keys(), "tokenizer_config": tokenizer_keys(), **sentence_keys()}
     missing = 0

@@ -145,6 +145,10 @@ rf_status rf__t5_read(const char *file, const json_t *root, rf_config *c, rf_err
 {
     const char *class = json_string_value(json_array_get(json_object_get(root, "architectures"), 0));
     const json_t *layers = json_object_get(root, "num_decoder_layers");
+    if (class && (strstr(class, "Classification") || strstr(class, "QuestionAnswering")))
+        return rf_fail(why, RF_EUNSUPPORTED, "%s: architectures: expected %s or %s, got \"%s\": heads for labels and "
+                       "answers are not supported in this family", file, rf__config_family(c)->class[0].name,
+                       rf__config_family(c)->class[3].name, rf__printable(class).text);
     if (class) c->is_encoder_decoder = !strstr(class, "EncoderModel");
     if (!layers || json_is_null(layers)) c->decoder_layers = c->num_hidden_layers;
     c->attention_probs_dropout_prob = c->activation_dropout = c->hidden_dropout_prob;

@@ -78,11 +78,18 @@ expect 0 '' "$program" embed -q -m nearer -o nearer.npy "$golden/sentences/texts
 expect 0 '' "$program" info nearer
 holds out 'T5EncoderModel'
 
+# An encoder for vectors begins with that of a translator.
+expect 0 'step 2/2' "$program" finetune --task embed --train pairs.tsv -m model -o encoder --max_steps 2
+holds encoder/config.json '"T5EncoderModel"'
+"$program" info encoder --tensors | grep decoder && fail "tensors of a decoder"
+expect 0 '' "$program" embed -q -m encoder -o encoder.npy "$golden/sentences/texts.txt"
+
 right=model refusing='translate -m broken x'
 refused config.json 's/"feed_forward_proj": "relu"/"feed_forward_proj": "gated-elu"/; /"dense_act_fn"/d' 'feed_forward_proj: expected relu, gated-gelu, gated-silu or another known activation, got "gated-elu"'
 refused config.json 's/"dense_act_fn": "relu"/"dense_act_fn": "elu"/' 'dense_act_fn: expected one of .*, got "elu"'
 refused config.json 's/"relative_attention_max_distance": 9/"relative_attention_max_distance": 4/' 'expected at least 2 buckets, and a distance beyond 4'
 refused config.json 's/"d_model": 24/"d_model": 24, "hidden_size": 23/' 'hidden_size: expected 24, as d_model says, got 23'
 refused config.json 's/"is_decoder": false/"is_decoder": true/' 'is_decoder: expected false, got true'
+refused config.json 's/T5ForConditionalGeneration/T5ForSequenceClassification/' 'architectures: expected T5ForConditionalGeneration or T5EncoderModel, got "T5ForSequenceClassification"'
 refused config.json 's/"d_kv": 8/"d_kv": 6/' 'SelfAttention.q.weight: shape: expected .12,24. by config.json, got .16,24.'
 done_testing
