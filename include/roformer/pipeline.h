@@ -398,6 +398,8 @@ typedef struct rf_translate_options {
     const char *source_lang;    /* for tokenizers with tokens for languages (M2M-100, NLLB, mBART): the languages of */
     const char *target_lang;    /* the texts, as "eng_Latn", "en" or "en_XX"; NULL (default): those of the folder.
                                    Another tokenizer, or a language that it does not have: RF_EARG */
+    const char *source_prefix;  /* text before every source that is not empty, such as "summarize: "; NULL (default):
+                                   none */
 } rf_translate_options;
 void rf_translate_options_init(rf_translate_options *o, size_t size);
 #define rf_translate_text_defaults(o) rf_translate_options_init((o), sizeof *(o))

@@ -50,6 +50,17 @@ typedef struct rf_translation {
 void rf_translate_init(const rf_model *m, rf_generate_options *o, size_t size);
 #define rf_translate_defaults(m, o) rf_translate_init((m), (o), sizeof *(o))
 
+/* The settings of a task in task_specific_params of config.json, such as "summarization" or "translation_en_to_de" in
+ * T5's folders, over those of the folder; and the text that comes before each source ("": none).
+ *
+ *   prefix        [size] terminated by a zero
+ *   RF_EUNSUPPORTED  the model has no such task, or a setting of it is not supported
+ *   RF_EDATA      a setting has the wrong type or is out of range, or the text is longer than `size` */
+rf_status rf_translate_task_sized(const rf_model *m, const char *task, rf_generate_options *o, size_t options_size,
+                                  char *prefix, size_t size, rf_error *why);
+#define rf_translate_task(m, task, o, prefix, size, why) \
+    rf_translate_task_sized((m), (task), (o), sizeof *(o), (prefix), (size), (why))
+
 /* Checks whether the model translates with the settings of its folder. RF_EUNSUPPORTED: it is not an encoder-decoder
  * model, or generation_config.json has a setting that is not supported (the message names it); in the second case the
  * caller can still translate with options of its own. */

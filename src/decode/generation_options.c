@@ -118,6 +118,26 @@ void rf_translate_init(const rf_model *m, rf_generate_options *o, size_t size)
     options_of(m ? &m->generation : &usual, true, o, size);
 }
 
+rf_status rf_translate_task_sized(const rf_model *m, const char *task, rf_generate_options *o, size_t options_size,
+                                  char *prefix, size_t size, rf_error *why)
+{
+    if (!(m && task && o && prefix && size))
+        return rf__missing("rf_translate_task", "model, task, options, prefix, size", why);
+    if (!m->config.is_encoder_decoder) return rf_translate_check(m, why);
+    rf__generation_config x = m->generation;
+    x.stop = x.suppress = NULL;
+    x.stops = x.suppressed = 0;
+    const rf_status status =
+        rf__generation_task(m->ctx, m->folder ? m->folder : "", task, m->config.decoder_start_token_id, &x, prefix,
+                            size, why);
+    if (status) return status;
+    if (x.why.code) return rf_fail(why, x.why.code, "%s", x.why.text);
+    x.stop = m->generation.stop, x.stops = m->generation.stops;
+    x.suppress = m->generation.suppress, x.suppressed = m->generation.suppressed;
+    options_of(&x, true, o, options_size);
+    return RF_OK;
+}
+
 void rf_generate_model_init(const rf_model *m, rf_generate_options *o, size_t size)
 {
     if (m) options_of(&m->generation, m->config.is_encoder_decoder, o, size);

@@ -180,4 +180,8 @@ rf_status rf__can_classify(const rf_pipeline *p, bool pairs, rf_error *why);
 /* Checks whether the model can predict masked tokens (fill.c). */
 rf_status rf__can_fill(const rf_pipeline *p, rf_error *why);
 
+/* rf_encode of prefix (NULL: none) and text together, without special tokens (source_prefix.c). */
+rf_status rf__encode_source(const rf_ctx *ctx, const rf_tokenizer *t, const char *prefix, const char *text,
+                            size_t bytes, rf_encoding *e, rf_error *why);
+
 #endif

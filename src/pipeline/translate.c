@@ -54,6 +54,12 @@ void rf_translate_options_init(rf_translate_options *o, size_t size)
     rf__options_init(o, size, &own, sizeof own);
 }
 
+static rf_status read_options(rf_translate_options *o, const rf_translate_options *given, rf_error *why)
+{
+    return rf__options_read(o, sizeof *o, RF_SIZE_TO(rf_translate_options, source_lang), given,
+                            "rf_translate_options", why);
+}
+
 /* ---- sources ----------------------------------------------------------------------------------------------------- */
 
 static rf_status no_memory(rf_error *why) { return rf_fail(why, RF_ENOMEM, "out of memory: a translation"); }
@@ -89,7 +95,7 @@ static rf_status read_text(translator *x, int64_t i, const char *text, size_t by
 {
     rf_encoding *e = &x->p->parts.window.e;
     const size_t around = rf__around_size(&x->frame.source), most = (size_t)x->limit - around;
-    rf_status status = rf_encode(x->t, text, bytes, NULL, 0, 0, RF_ENCODE_PLAIN, e, NULL, own);
+    rf_status status = rf__encode_source(x->p->ctx, x->t, x->o->source_prefix, text, bytes, e, own);
     if (status == RF_ENOMEM) return rf_fail(why, status, "%s", own->text);
     if (status) return RF_OK;
     if (e->n > most && x->o->long_source == RF_LONG_REFUSE) {
@@ -324,6 +330,9 @@ static rf_status begin(translator *x, const rf_translate_options *o, rf_error *w
     if (!status && o->long_source != RF_LONG_REFUSE && o->long_source != RF_LONG_SPLIT)
         status = rf_fail(why, RF_EARG, "long_source: expected RF_LONG_REFUSE or RF_LONG_SPLIT, got %d",
                          (int)o->long_source);
+    if (!status && o->source_prefix && *o->source_prefix && o->long_source == RF_LONG_SPLIT)
+        status = rf_fail(why, RF_EARG, "source_prefix: expected RF_LONG_REFUSE with it, as parts would have none, got "
+                         "RF_LONG_SPLIT");
     if (status) return status;
     x->t = rf_model_tokenizer(m);
     x->target = rf__tokenizer_target(x->t);
@@ -495,7 +504,7 @@ static rf_status translate(rf_pipeline *p, const char *const text[], const size_
 {
     rf_translate_options o;
     rf_translate_text_defaults(&o);
-    rf_status status = rf__options_read(&o, sizeof o, sizeof o, options, "rf_translate_options", why);
+    rf_status status = read_options(&o, options, why);
     if (status) return status;
     translator x = {.p = p, .o = &o, .more = more, .done = done, .user = user};
     status = begin(&x, &o, why);
@@ -527,15 +536,15 @@ rf_status rf_translate_texts_from(rf_pipeline *p, rf_text_source *source, const 
 /* ---- scores of given translations -------------------------------------------------------------------------------- */
 
 /* Appends a text's tokens and those around it. */
-static rf_status put_ids(translator *x, const rf_tokenizer *t, const char *text, size_t bytes, const rf_around *a,
-                         const char *what, rf_error *why)
+static rf_status put_ids(translator *x, bool source, const char *text, size_t bytes, rf_error *why)
 {
+    const char *what = source ? "source" : "translation", *prefix = source ? x->o->source_prefix : NULL;
+    const size_t size = bytes == RF_STRING ? strlen(text) : bytes;
     rf_encoding *e = &x->p->parts.window.e;
     rf_error own = {0};
-    const rf_status status = rf_encode(t, text, bytes == RF_STRING ? strlen(text) : bytes, NULL, 0, 0, RF_ENCODE_PLAIN,
-                                       e, NULL, &own);
+    const rf_status status = rf__encode_source(x->p->ctx, source ? x->t : x->target, prefix, text, size, e, &own);
     if (status) return rf_fail(why, status, "%s: %.290s", what, own.text);
-    return add_part(x, 0, e, 0, e->n, a, why);
+    return add_part(x, 0, e, 0, e->n, source ? &x->frame.source : &x->frame.target, why);
 }
 
 /* Of the translation's own tokens and its end; what the template puts before them is given. */
@@ -571,11 +580,11 @@ rf_status rf_logprob_translation(rf_pipeline *p, const char *source, size_t sour
     source_text of = {0};
     if (!(p && source && text && out)) return rf__missing("rf_logprob_translation", "pipeline, source, text, out", why);
     rf_translate_text_defaults(&o);
-    rf_status status = rf__options_read(&o, sizeof o, sizeof o, options, "rf_translate_options", why);
+    rf_status status = read_options(&o, options, why);
     translator x = {.p = p, .o = &o, .of = &of};
     if (!status) status = begin(&x, &o, why);
-    if (!status) status = put_ids(&x, x.t, source, source_bytes, &x.frame.source, "source", why);
-    if (!status) status = put_ids(&x, x.target, text, bytes, &x.frame.target, "translation", why);
+    if (!status) status = put_ids(&x, true, source, source_bytes, why);
+    if (!status) status = put_ids(&x, false, text, bytes, why);
     for (int64_t k = 0; k < 2 && !status; k++)
         if ((int64_t)(x.start[k + 1] - x.start[k]) > x.limit)
             status = rf_fail(why, RF_ERANGE, "%s: expected at most %lld tokens, got %zu", k ? "translation" : "source",

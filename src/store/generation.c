@@ -200,6 +200,45 @@ rf_status rf__generation_read(const rf_ctx *ctx, const char *folder, int64_t sta
     return status;
 }
 
+#define TASKS "task_specific_params"
+
+static rf_status unknown_task(const char *path, const json_t *tasks, const char *task, rf_error *why)
+{
+    char names[200] = "";
+    const char *name;
+    json_t *unused;
+    json_object_foreach((json_t *)(uintptr_t)tasks, name, unused)
+        rf__list_add(names, sizeof names, rf__printable(name).text);
+    return rf_fail(why, RF_EUNSUPPORTED, "%s: " TASKS ": expected one of the tasks %s, got \"%s\"", path,
+                   *names ? names : "(none)", rf__printable(task).text);
+}
+
+rf_status rf__generation_task(const rf_ctx *ctx, const char *folder, const char *task, int64_t start,
+                              rf__generation_config *out, char *prefix, size_t size, rf_error *why)
+{
+    static const char *const lists[] = {"eos_token_id", "suppress_tokens", "bad_words_ids"};
+    char path[RF_CONFIG_PATH];
+    json_t *root = NULL;
+    rf_status status = rf__config_root(ctx, folder, path, &root, why);
+    if (status) return status;
+    const json_t *tasks = json_object_get(root, TASKS), *own = json_object_get(tasks, task);
+    const json_t *before = json_object_get(own, "prefix");
+    const char *text = before && !json_is_null(before) ? json_string_value(before) : "";
+    if (!json_is_object(own)) status = unknown_task(path, tasks, task, why);
+    else if (!text) status = rf__wrong_type(path, TASKS ": prefix", before, "a string", why);
+    else if (strlen(text) >= size)
+        status = rf_fail(why, RF_EDATA, "%s: " TASKS ": prefix: expected at most %zu bytes, got %zu", path, size - 1,
+                         strlen(text));
+    for (size_t i = 0; i < RF_COUNT(lists) && !status; i++)
+        if (json_object_get(own, lists[i]))
+            status = rf_fail(why, RF_EUNSUPPORTED, "%s: " TASKS ": %s: expected none in a task, got %s; write it to %s",
+                             path, lists[i], rf__json_shown(json_object_get(own, lists[i])).text, RF_FILE_GENERATION);
+    if (!status) status = read_all(&(reading){ctx, path, own, why}, start, out);
+    if (!status) memcpy(prefix, text, strlen(text) + 1);
+    json_decref(root);
+    return status;
+}
+
 /* Whether generation settings of this kind are read here; config.json keeps all other keys. */
 bool rf__generation_key(const char *key) { return rf__folder_key(RF_KEYS_GENERATION, key) != NULL; }
 

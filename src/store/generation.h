@@ -30,6 +30,13 @@ typedef struct rf__generation_config {
 rf_status rf__generation_read(const rf_ctx *ctx, const char *folder, int64_t start, rf__generation_config *out,
                               rf_error *why);
 
+/* The settings of a task in task_specific_params of the folder's config.json, over the given ones, which have no lists.
+ *
+ *   prefix           [size] "" if it has none
+ *   RF_EUNSUPPORTED  there is no such task; the message names those that are there */
+rf_status rf__generation_task(const rf_ctx *ctx, const char *folder, const char *task, int64_t start,
+                              rf__generation_config *out, char *prefix, size_t size, rf_error *why);
+
 /* The contents of the folder's file, or the keys of this kind in its config.json. If there are neither, text stays NULL
  * and nothing is written. text: freed with rf__free. */
 bool rf__generation_key(const char *key);        /* whether it is a key of config.json that only concerns generation */

@@ -1,5 +1,5 @@
-/* test_translate_texts.c — mirrors src/pipeline/translate.c, part_end.c: several threads give the translations of one
- * thread, stop on the caller's request, and free everything if an allocation fails. */
+/* test_translate_texts.c — mirrors src/pipeline/translate.c, part_end.c, source_prefix.c: several threads give the
+ * translations of one thread, stop on the caller's request, and free everything if an allocation fails. */
 #define _GNU_SOURCE
 #include "roformer/pipeline.h"
 #include "small_folders.h"
@@ -166,6 +166,39 @@ static void arrivals_are_a_list(void **state)
     }
 }
 
+/* A prefix is part of each source, except of empty ones; a task's is read into a buffer of the caller. */
+static void prefixes_are_typed(void **state)
+{
+    (void)state;
+    setup *s = begin(t_ctx(2, NULL));
+    static taken typed, given;
+    static char line[TEXTS][WORDS * 4 + 8];
+    const char *text[TEXTS];
+    char before[8];
+    rf_error why = {0};
+    typed = given = (taken){0};
+    s->text[3] = "";
+    for (int i = 0; i < TEXTS; i++) {
+        text[i] = s->text[i];
+        snprintf(line[i], sizeof line[i], "%s%s", *text[i] ? "w5 w3 " : "", text[i]);
+        s->text[i] = line[i];
+    }
+    if (translate(s, &typed, &why)) fail_msg("%s", why.text);
+    memcpy(s->text, text, sizeof text);
+    s->o.source_prefix = "w5 w3 ";
+    if (translate(s, &given, &why)) fail_msg("%s", why.text);
+    same(&typed, &given);
+    assert_int_equal(given.n[3], 0);
+    s->o.long_source = RF_LONG_SPLIT;
+    assert_int_equal(translate(s, &given, &why), RF_EARG);
+    const rf_model *m = rf_pipeline_model(s->p);
+    why = (rf_error){0};
+    assert_int_equal(rf_translate_task(m, "summarization", &s->g, before, sizeof before, &why), RF_EUNSUPPORTED);
+    t_failed(&why, RF_EUNSUPPORTED, "task_specific_params: expected one of the tasks (none), got \"summarization\"");
+    assert_int_equal(rf_translate_task(m, NULL, &s->g, before, sizeof before, &why), RF_EARG);
+    end(s);
+}
+
 /* After a call of the sink that stops, no thread passes on another result. */
 static void enough(void **state)
 {
@@ -222,6 +255,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(texts_end_as_the_folder_says), cmocka_unit_test(threads_are_one),
         cmocka_unit_test(arrivals_are_a_list),
+        cmocka_unit_test(prefixes_are_typed),
         cmocka_unit_test(enough),
         cmocka_unit_test(memory_ends),
     };

@@ -112,6 +112,11 @@ TEXTS = ["translate English to German: the old man and the sea", "summarize: a r
 WORDS = 380                                             # more than the tokenizer's 377, as usual
 
 
+TASKS = {"summarization": {"prefix": "summarize: ", "num_beams": 4, "max_length": 12, "min_length": 9, "no_repeat_ngram_size": 1,
+                           "early_stopping": True, "length_penalty": 2.0},
+         "translation_en_to_de": {"prefix": "translate English to German: ", "max_length": 5, "num_beams": 2}}
+
+
 def tokenizer(folder):
     shutil.copy(golden.GOLDEN / "subwords" / "t5.model", folder / "spiece.model")
     golden.write_config(folder / "tokenizer_config.json", {"tokenizer_class": "T5Tokenizer", "model_max_length": 12})
@@ -121,7 +126,7 @@ def tokenizer(folder):
 
 def write_whole(folder, generator):
     """A translator with its tokenizer; answers.jsonl: texts that transformers generates greedily and with beams, no piece twice, from whole
-    sources."""
+    sources; tasks.jsonl: ids with the settings of a task."""
     model = make("T5ForConditionalGeneration", dict(SMALL, vocab_size=WORDS), generator)
     model.save_pretrained(folder)
     tokenizer(folder)
@@ -137,6 +142,17 @@ def write_whole(folder, generator):
             model.float()
             rows.append(json.dumps({"text": text, "beams": beams, "translation": t.decode(out, skip_special_tokens=True)}))
     golden.write_lines(folder / "answers.jsonl", rows)
+    config = json.loads((folder / "config.json").read_text())
+    golden.write_config(folder / "config.json", {**config, "task_specific_params": TASKS})
+    rows = []
+    for task, settings in TASKS.items():
+        for text in ("a river", "the old man and the sea", "x"):
+            ids = t(settings["prefix"] + text, return_tensors="pt")["input_ids"]
+            how = {k: v for k, v in settings.items() if k != "prefix"}
+            with torch.no_grad():
+                out = model.double().generate(ids, do_sample=False, **how)[0].tolist()[1:]
+            rows.append(json.dumps({"task": task, "text": text, "ids": out[:out.index(END)] if END in out else out}))
+    golden.write_lines(folder / "tasks.jsonl", rows)
 
 
 def write_sentences(folder, generator):

@@ -16,7 +16,7 @@
 #include "roformer/model.h"
 
 struct args {
-    const char *model, *score;
+    const char *model, *score, *task;
     int64_t seed, memory, nbest;
     rf_generate_options o;
     rf_translate_options t;
@@ -41,6 +41,7 @@ typedef struct job {
     cli_model m;
     rf_generate_options o;
     rf_translate_options t;
+    char before[256];           /* the text that comes before the sources of a task                                   */
     cli_window window;
     uint64_t first;             /* the number of the window's first text                                              */
     output *out;                /* [window.n]                                                                         */
@@ -274,10 +275,13 @@ static rf_status score_all(job *j)
 /* ---- options ----------------------------------------------------------------------------------------------------- */
 
 /* Command-line options take precedence over those of the model's files. */
-static void read_options(job *j)
+static rf_status read_options(job *j)
 {
     const cli_parsed *p = j->io->parsed;
+    rf_error *why = &j->io->why;
     rf_translate_defaults(j->m.model, &j->o);
+    if (j->a->task && rf_translate_task(j->m.model, j->a->task, &j->o, j->before, sizeof j->before, why))
+        return why->code;
     cli_generate_given(p, &j->a->o, &j->o);
     if (cli_given(p, "early_stopping")) j->o.early_stopping = (rf_stop_search)j->a->early;
     j->o.length_norm = (rf_length_norm)j->a->norm;
@@ -290,6 +294,8 @@ static void read_options(job *j)
     j->t = j->a->t;
     j->t.long_source = (rf_long_source)j->a->split;
     j->t.generate = &j->o;
+    if (!j->t.source_prefix && *j->before) j->t.source_prefix = j->before;
+    return RF_OK;
 }
 
 /* Given translations are scored as they are: options that select or print translations have no effect. */
@@ -318,7 +324,7 @@ static rf_status prepare(job *j)
                        "false); roformer train-translation trains one",
                        j->a->model ? j->a->model : "the shipped model");
     status = rf_translate_check(j->m.model, why);
-    read_options(j);
+    if (!status) status = read_options(j);
     if (!status && j->a->memory) status = rf_sequence_limit(j->m.session, (size_t)j->a->memory << 20, why);
     return status;
 }
@@ -377,6 +383,10 @@ static const cli_option options[] = {
     {"source_lang", 0, CLI_TEXT, A(t.source_lang), "CODE", NULL, 0, 0, NULL,
      "language of the texts, for M2M-100, NLLB and mBART, such as eng_Latn (default: that of the folder)", "src_lang"},
     {"target_lang", 0, CLI_TEXT, A(t.target_lang), "CODE", NULL, 0, 0, NULL, "language to translate to", "tgt_lang"},
+    {"task", 0, CLI_TEXT, A(task), "NAME", NULL, 0, 0, NULL,
+     "settings and source prefix of a task in task_specific_params of config.json, such as summarization (T5)", NULL},
+    {"source_prefix", 0, CLI_TEXT, A(t.source_prefix), "TEXT", NULL, 0, 0, NULL,
+     "put TEXT before every source text that is not empty, such as \"summarize: \"", NULL},
     {"prefix", 0, CLI_TEXT, A(t.prefix), "TEXT", NULL, 0, 0, NULL, "force translations to begin with TEXT", NULL},
     {"score", 0, CLI_FILE, A(score), "FILE", NULL, 0, 0, NULL,
      "do not translate, but score the translations in FILE, which has one line per text", NULL},
@@ -411,6 +421,7 @@ static const char *const examples[] = {
     "roformer translate -m my-translator --num_beams 8 --nbest 3 --json \"A dog barks.\"",
     "roformer translate -m nllb --source_lang eng_Latn --target_lang deu_Latn \"A dog barks.\"",
     "roformer translate -m my-translator --score test.de < test.en",
+    "roformer translate -m t5-small --task summarization < articles",
     "roformer translate -m my-translator --long_source split --max_source_length 128 < book.en > book.de",
     NULL,
 };

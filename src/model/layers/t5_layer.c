@@ -115,7 +115,7 @@ const rf_config_alias rf__t5_aliases[] = {
 const rf_known_key rf__t5_known[] = {
     RF_IDLE("feed_forward_proj", "read by rf__t5_read"),
     RF_IDLE("output_past", "what a call returns"),
-    RF_IDLE("task_specific_params", "of transformers' pipelines"),
+    RF_IDLE("task_specific_params", "read by rf__generation_task"),
     RF_ONE_POSITION,
     {0},
 };

@@ -18,6 +18,27 @@ answers() {
     same theirs.txt ours.txt "texts of $1"
 }
 answers model
+
+# Tasks of config.json, as generate with their settings; options take precedence.
+for task in summarization translation_en_to_de; do
+    grep "$task" "$golden/whole/tasks.jsonl" | sed 's/.*"ids": //; s/}$//; s/ //g' > theirs.txt
+    grep "$task" "$golden/whole/tasks.jsonl" | sed 's/.*"text": "//; s/", "ids.*//' |
+        "$program" translate -q -m model --task $task --json | sed 's/.*"ids": \(\[[0-9, ]*\]\).*/\1/; s/ //g' > ours.txt
+    same theirs.txt ours.txt "texts of $task"
+done
+expect 0 '' "$program" translate -q -m model --task translation_en_to_de --num_beams 1 -n 3 --json x
+cp out with.txt
+expect 0 '' "$program" translate -q -m model -n 3 --json 'translate English to German: x'
+same with.txt out "a prefix that is typed"
+expect 0 '' "$program" translate -q -m model -n 3 --json --source_prefix 'translate English to German: ' x
+same with.txt out "a prefix that is an option"
+echo 'a river' > target.txt
+expect 0 '' "$program" translate -q -m model --task summarization --score target.txt x
+cp out with.txt
+expect 0 '' "$program" translate -q -m model --score target.txt 'summarize: x'
+same with.txt out "a score with a prefix"
+expect 3 'task_specific_params: expected one of the tasks summarization, translation_en_to_de, got "other"' "$program" translate -m model --task other x
+expect 2 'source_prefix: expected RF_LONG_REFUSE with it' "$program" translate -m model --source_prefix 'a ' --long_source split x
 expect 0 'read back and compared' "$program" convert model written
 answers written
 cmp model/model.safetensors written/model.safetensors || fail "other weights"
@@ -84,6 +105,11 @@ holds encoder/config.json '"T5EncoderModel"'
 "$program" info encoder --tensors | grep decoder && fail "tensors of a decoder"
 expect 0 '' "$program" embed -q -m encoder -o encoder.npy "$golden/sentences/texts.txt"
 
+right=model refusing='translate -m broken --task summarization x'
+refused config.json 's/"max_length": 12/"max_length": "12"/' 'max_length: expected a whole number, got a string'
+refused config.json 's/"prefix": "summarize: "/"prefix": 1/' 'task_specific_params: prefix: expected a string, got an integer'
+refused config.json 's/"min_length": 9/"bad_words_ids": [[9]]/' 'bad_words_ids: expected none in a task, got .*; write it to generation_config.json'
+refused config.json 's/"min_length": 9/"num_beam_groups": 2/' 'num_beam_groups: expected 1, got 2'
 right=model refusing='translate -m broken x'
 refused config.json 's/"feed_forward_proj": "relu"/"feed_forward_proj": "gated-elu"/; /"dense_act_fn"/d' 'feed_forward_proj: expected relu, gated-gelu, gated-silu or another known activation, got "gated-elu"'
 refused config.json 's/"dense_act_fn": "relu"/"dense_act_fn": "elu"/' 'dense_act_fn: expected one of .*, got "elu"'
