@@ -368,6 +368,26 @@ class Generation(unittest.TestCase):
             pipeline("text-generation", support.MASKED)("a")
 
 
+class Tasks(unittest.TestCase):
+    def test_settings_of_a_task(self):
+        folder = support.GOLDEN / "t5" / "whole"
+        translate = pipeline("translation", str(folder))
+        rows = [json.loads(line) for line in (folder / "tasks.jsonl").read_text(encoding="utf-8").splitlines()]
+        decode = translate.tokenizer.decode
+        for row in rows:
+            named = translate(row["text"], task=row["task"])
+            self.assertEqual(named[0]["translation_text"], decode(row["ids"], skip_special_tokens=True))
+        text = rows[-1]["text"]
+        task = rows[-1]["task"]
+        self.assertEqual(pipeline(task, translate.model)(text), translate(text, task=task))
+        typed = translate("summarize: " + text, max_new_tokens=4)
+        self.assertEqual(translate(text, max_new_tokens=4, source_prefix="summarize: "), typed)
+        self.assertNotEqual(translate(text, task=task, source_prefix="summarize: ", num_beams=1), None)
+        with self.assertRaisesRegex(UnsupportedError, "task_specific_params: expected one of the tasks summarization"):
+            translate(text, task="other")
+        self.assertEqual(len(pipeline("translation_fr_to_en", translate.model)(text, max_new_tokens=2)), 1)
+
+
 class Translation(unittest.TestCase):
     @classmethod
     def setUpClass(cls):

@@ -11,6 +11,7 @@ import numpy as np
 from . import _abi as abi
 from . import _texts, errors
 from ._lib import Error, byref, check, error_of, lib, struct
+from ._model import Model
 from .pipeline_base import Pipeline, call, idle
 
 # transformers' names of options: the members of rf_generate_options.
@@ -23,11 +24,17 @@ SEARCHES = {False: abi.RF_STOP_HEURISTIC, True: abi.RF_STOP_EARLY, "never": abi.
 class Options:
     """rf_generate_options from keywords; the values of the folder for those that are not given."""
 
-    def __init__(self, pipeline: int, given: Dict[str, Any], translation: bool) -> None:
+    def __init__(self, pipeline: int, given: Dict[str, Any], translation: bool, task: Optional[str] = None) -> None:
         self.raw = abi.rf_generate_options()
         self._keep: List[Any] = []
+        self.source_prefix: Optional[bytes] = None
         why = Error()
-        if translation:
+        if task is not None:
+            text = ctypes.create_string_buffer(256)
+            check(lib.rf_translate_task_sized(lib.rf_pipeline_model(pipeline), _texts.without_nul(task, "task"), byref(self.raw),
+                                              ctypes.sizeof(self.raw), text, len(text), byref(why)), why)
+            self.source_prefix = text.value
+        elif translation:
             lib.rf_translate_init(lib.rf_pipeline_model(pipeline), byref(self.raw), ctypes.sizeof(self.raw))
         else:
             status = lib.rf_generate_defaults_of_sized(pipeline, byref(self.raw), ctypes.sizeof(self.raw), byref(why))
@@ -183,6 +190,17 @@ def _whole(data: bytes) -> "tuple[str, bytes]":
     return data.decode("utf-8", "replace"), b""
 
 
+def has_task(model: Model, task: str) -> bool:
+    """Whether task_specific_params of config.json has it."""
+    def known(pipeline: int) -> bool:
+        try:
+            Options(pipeline, {}, True, task)
+        except errors.UnsupportedError:
+            return False
+        return True
+    return bool(model.call(known))
+
+
 class TranslationPipeline(Pipeline):
     """Translates texts with an encoder-decoder model.
 
@@ -190,47 +208,54 @@ class TranslationPipeline(Pipeline):
     order (with num_return_sequences: of lists). Options as for text-generation; those that are not given are the
     folder's. With long_source="split", a text longer than the model reads is translated in parts. src_lang and
     tgt_lang name the languages for M2M-100, NLLB and mBART, such as "eng_Latn"; without them, they are the folder's.
+    source_prefix is put before each text; `task`, such as "summarization", takes it and other settings from
+    task_specific_params of config.json, which T5's folders have.
     """
 
     task = "translation"
 
     @overload
-    def __call__(self, inputs: str, *, prefix: Optional[str] = ..., long_source: str = ...,
-                 src_lang: Optional[str] = ..., tgt_lang: Optional[str] = ..., **options: Any) -> List[Dict[str, str]]: ...
+    def __call__(self, inputs: str, *, prefix: Optional[str] = ..., source_prefix: Optional[str] = ...,
+                 task: Optional[str] = ..., long_source: str = ..., src_lang: Optional[str] = ...,
+                 tgt_lang: Optional[str] = ..., **options: Any) -> List[Dict[str, str]]: ...
 
     @overload
-    def __call__(self, inputs: Iterable[str], *, prefix: Optional[str] = ..., long_source: str = ...,
-                 src_lang: Optional[str] = ..., tgt_lang: Optional[str] = ..., num_return_sequences: int,
-                 **options: Any) -> List[Any]: ...
+    def __call__(self, inputs: Iterable[str], *, prefix: Optional[str] = ..., source_prefix: Optional[str] = ...,
+                 task: Optional[str] = ..., long_source: str = ..., src_lang: Optional[str] = ...,
+                 tgt_lang: Optional[str] = ..., num_return_sequences: int, **options: Any) -> List[Any]: ...
 
     @overload
-    def __call__(self, inputs: Iterable[str], *, prefix: Optional[str] = ..., long_source: str = ...,
-                 src_lang: Optional[str] = ..., tgt_lang: Optional[str] = ..., **options: Any) -> List[Dict[str, str]]: ...
+    def __call__(self, inputs: Iterable[str], *, prefix: Optional[str] = ..., source_prefix: Optional[str] = ...,
+                 task: Optional[str] = ..., long_source: str = ..., src_lang: Optional[str] = ...,
+                 tgt_lang: Optional[str] = ..., **options: Any) -> List[Dict[str, str]]: ...
 
     @call
-    def __call__(self, inputs: Any, *, prefix: Optional[str] = None, long_source: str = "refuse",
-                 src_lang: Optional[str] = None, tgt_lang: Optional[str] = None, **options: Any) -> Any:
+    def __call__(self, inputs: Any, *, prefix: Optional[str] = None, source_prefix: Optional[str] = None,
+                 task: Optional[str] = None, long_source: str = "refuse", src_lang: Optional[str] = None,
+                 tgt_lang: Optional[str] = None, **options: Any) -> Any:
         if long_source not in ("refuse", "split"):
             raise errors.ArgumentError("long_source: expected 'refuse' or 'split', got %r" % (long_source,))
         idle(None, options.pop("num_workers", None), options.pop("padding", None))
         texts, one = self.texts(inputs)
-        named = {"prefix": prefix, "source_lang": src_lang, "target_lang": tgt_lang}
+        named = {"prefix": prefix, "source_prefix": source_prefix, "source_lang": src_lang, "target_lang": tgt_lang}
         out: List[Any] = []
         for block in _texts.blocks(texts, 1024):
             packed, first = _texts.Block(block, "inputs", len(out)), len(out)
             out += self.model.call(
-                lambda p, packed=packed, first=first: self._translate(p, packed, first, named, long_source, options))  # type: ignore[misc]
+                lambda p, packed=packed, first=first: self._translate(  # type: ignore[misc]
+                    p, packed, first, task, named, long_source, options))
         several = "num_return_sequences" in options and options["num_return_sequences"] > 1
         if one:
             return out[0]
         return out if several else [row[0] for row in out]
 
-    def _translate(self, pipeline: int, texts: _texts.Block, first: int, named: Dict[str, Optional[str]], long_source: str,
-                   given: Dict[str, Any]) -> List[List[Dict[str, str]]]:
-        generate, o = Options(pipeline, given, True), abi.rf_translate_options()
+    def _translate(self, pipeline: int, texts: _texts.Block, first: int, task: Optional[str],
+                   named: Dict[str, Optional[str]], long_source: str, given: Dict[str, Any]) -> List[List[Dict[str, str]]]:
+        generate, o = Options(pipeline, given, True, task), abi.rf_translate_options()
         lib.rf_translate_options_init(byref(o), ctypes.sizeof(o))
         o.generate = ctypes.addressof(generate.raw)
         o.long_source = abi.RF_LONG_SPLIT if long_source == "split" else abi.RF_LONG_REFUSE
+        o.source_prefix = generate.source_prefix
         for name, text in named.items():
             if text is not None:
                 setattr(o, name, _texts.without_nul(text, name))

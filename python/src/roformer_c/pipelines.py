@@ -15,7 +15,7 @@ from ._lib import rows as rows_of
 from ._model import Floats, Model, Source
 from .answers import QuestionAnsweringPipeline
 from .cross import softmax_rows
-from .generation import TextGenerationPipeline, TranslationPipeline
+from .generation import TextGenerationPipeline, TranslationPipeline, has_task
 from .pipeline_base import Padding, Pipeline, Truncation, again, call, idle
 from .sentence import one_of, positive, token_vectors
 from .tags import TokenClassificationPipeline
@@ -332,8 +332,11 @@ def pipeline(task: str, model: Union[Source, Model], *, device: Optional[str] = 
     """
     from .sentence import only_cpu
     only_cpu(device)
+    named = ""
     if isinstance(task, str) and task not in PIPELINES and task.startswith("translation_") and "_to_" in task:
-        task = "translation"
+        task, named = "translation", task
     one_of("task", task, tuple(PIPELINES))
     opened = model if isinstance(model, Model) else Model(model, dtype, threads, cache_folder, revision)
+    if named and has_task(opened, named):  # its prefix and settings, as in transformers 4
+        options.setdefault("task", named)
     return PIPELINES[task](opened, **options)
