@@ -116,6 +116,65 @@ static void folders_are_written(void **state)
     rf_ctx_free(ctx);
 }
 
+/* A folder's tensors with a copy of the word embeddings under another name, whose first number is changed by `by`. */
+static const char *with_copy(rf_ctx *ctx, const char *folder, const char *name, float by)
+{
+    enum { MOST = 80 };
+    rf_weight_out all[MOST];
+    rf_weights *w;
+    rf_config c;
+    rf_error why = {0};
+    const char *out = t_folder();
+    char path[512];
+    if (rf_weights_open(ctx, folder, &w, &why) || rf_config_read(ctx, folder, &c, &why) ||
+        rf_config_write(ctx, out, &c, &why))
+        fail_msg("%s", why.text);
+    const size_t n = rf_weights_count(w);
+    assert_true(n < MOST);
+    for (size_t i = 0; i <= n; i++) {
+        const rf_weight *t = i < n ? rf_weights_at(w, i) : rf__weights_find(w, "shared.weight");
+        float *x = t_floats((int64_t)t->count);
+        if (rf__weights_read(w, t, x, 1, &why)) fail_msg("%s", why.text);
+        if (i == n) x[0] += by;
+        all[i] = (rf_weight_out){.name = i < n ? t->name : name, .type = RF_F32, .rank = t->rank, .data = x};
+        memcpy(all[i].dim, t->dim, (size_t)t->rank * sizeof *t->dim);
+    }
+    snprintf(path, sizeof path, "%s/model.safetensors", out);
+    if (rf__weights_write(ctx, path, all, n + 1, NULL, &why)) fail_msg("%s", why.text);
+    rf_weights_close(w);
+    return out;
+}
+
+/* T5: a copy is no tensor of its own; a matrix of logits with other numbers is one; words of one side are refused. */
+static void the_weights_decide(void **state)
+{
+    (void)state;
+    static const struct { const char *folder, *name; float by; bool tied, refused; } rows[] = {
+        {"tests/golden/t5/tied", "lm_head.weight", 0, true, false},
+        {"tests/golden/t5/tied", "lm_head.weight", 1, false, false},
+        {"tests/golden/t5/tied", "encoder.embed_tokens.weight", 0, true, false},
+        {"tests/golden/t5/tied", "encoder.embed_tokens.weight", 1, true, true},
+        {"tests/golden/t5/tied", "decoder.embed_tokens.weight", 1, true, true},
+        {"tests/golden/t5/encoder", "encoder.embed_tokens.weight", 0, true, false},
+        {"tests/golden/t5/encoder", "encoder.embed_tokens.weight", 1, true, true},
+        {"tests/golden/t5/encoder", "decoder.embed_tokens.weight", 1, true, false},
+    };
+    rf_ctx *ctx = t_ctx(1, NULL);
+    for (size_t i = 0; i < RF_COUNT(rows); i++) {
+        rf_model *m = NULL;
+        rf_config c;
+        rf_error why = {0};
+        const char *folder = with_copy(ctx, rows[i].folder, rows[i].name, rows[i].by);
+        if (rf_config_read(ctx, folder, &c, &why)) fail_msg("%s", why.text);
+        assert_int_equal(c.tie_word_embeddings, rows[i].tied);
+        assert_int_equal(rf_model_open(ctx, folder, &m, &why), rows[i].refused ? RF_EUNSUPPORTED : RF_OK);
+        if (rows[i].refused) t_failed(&why, RF_EUNSUPPORTED, "expected the numbers of shared.weight, got others");
+        rf_model_close(m);
+        t_free_all();
+    }
+    rf_ctx_free(ctx);
+}
+
 /* ---- the loss of training, by torch ---- */
 
 typedef struct trained { rf_params p; float *slab, *grad; double loss; } trained;
@@ -206,6 +265,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(logits_are_those_of_transformers),
         cmocka_unit_test(folders_are_written),
+        cmocka_unit_test(the_weights_decide),
         cmocka_unit_test(the_loss_is_torchs),
     };
     return cmocka_run_group_tests_name("model/marian", tests, NULL, NULL);
