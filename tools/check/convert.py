@@ -21,8 +21,8 @@ CLASSES = {"Bert": ("Model", "ForPreTraining", "ForNextSentencePrediction", "LMH
            "ModernBert": ("Model",), "Esm": ("Model",), "Llama": ("Model",), "Qwen2": ("Model",), "Qwen3": ("Model",),
            "Marian": ("Model", "MTModel"), "DistilBert": ("Model", "ForMaskedLM", "ForSequenceClassification"),
            "Electra": ("Model", "ForPreTraining", "ForMaskedLM", "ForMultipleChoice"), "Camembert": ("Model", "ForMaskedLM"),
-           "Albert": ("Model", "ForMaskedLM", "ForSequenceClassification", "ForMultipleChoice")}
-           "Marian": ("Model", "MTModel"), **{f: ("Model", "ForConditionalGeneration", "EncoderModel") for f in ("T5", "MT5", "UMT5")}}
+           "Albert": ("Model", "ForMaskedLM", "ForSequenceClassification", "ForMultipleChoice"),
+           **{f: ("Model", "ForConditionalGeneration", "EncoderModel") for f in ("T5", "MT5", "UMT5")}}
 T5 = {"d_model": 16, "d_kv": 4, "d_ff": 24, "num_layers": 2, "num_heads": 2, "pad_token_id": 0, "decoder_start_token_id": 0}
 MORE = {"Bert": {"is_decoder": False}, "Esm": {"position_embedding_type": "rotary", "mask_token_id": 3, "token_dropout": True},
         "ModernBert": {"global_attn_every_n_layers": 2},

@@ -17,16 +17,12 @@ from transformers import GenerationConfig
 from transformers.tokenization_utils_base import PreTrainedTokenizerBase
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-FAMILIES = {"bert": "Bert", "roformer": "RoFormer", "marian": "Marian", "roberta": "Roberta", "xlm_roberta": "XLMRoberta", "mpnet": "MPNet",
-            "nomic_bert": "NomicBert", "gte": "Gte", "modernbert": "ModernBert", "esm": "Esm", "qwen3": "Qwen3", "qwen2": "Qwen2", "llama": "Llama", "distilbert": "DistilBert",
-            "electra": "Electra", "camembert": "Camembert", "albert": "Albert"}
-            "nomic_bert": "NomicBert", "gte": "Gte", "modernbert": "ModernBert", "esm": "Esm", "qwen3": "Qwen3", "qwen2": "Qwen2", "llama": "Llama",
-            "mistral": "Mistral", "gpt2": "GPT2", "gpt_neox": "GPTNeoX"}
-            "nomic_bert": "NomicBert", "gte": "Gte", "modernbert": "ModernBert", "esm": "Esm", "qwen3": "Qwen3", "qwen2": "Qwen2", "llama": "Llama",
-            "deberta_v2": "DebertaV2", "deberta": "Deberta"}
-            "nomic_bert": "NomicBert", "gte": "Gte", "modernbert": "ModernBert", "esm": "Esm", "qwen3": "Qwen3", "qwen2": "Qwen2", "llama": "Llama",
-            "bart": "Bart", "mbart": "MBart", "m2m_100": "M2M100", "pegasus": "Pegasus"}
-            "nomic_bert": "NomicBert", "gte": "Gte", "modernbert": "ModernBert", "esm": "Esm", "qwen3": "Qwen3", "qwen2": "Qwen2", "llama": "Llama", "t5": "T5", "mt5": "MT5", "umt5": "UMT5"}
+FAMILIES = {"bert": "Bert", "roformer": "RoFormer", "marian": "Marian", "roberta": "Roberta", "xlm_roberta": "XLMRoberta",
+            "mpnet": "MPNet", "nomic_bert": "NomicBert", "gte": "Gte", "modernbert": "ModernBert", "esm": "Esm", "qwen3": "Qwen3",
+            "qwen2": "Qwen2", "llama": "Llama", "distilbert": "DistilBert", "electra": "Electra", "camembert": "Camembert",
+            "albert": "Albert", "mistral": "Mistral", "gpt2": "GPT2", "gpt_neox": "GPTNeoX", "deberta_v2": "DebertaV2",
+            "deberta": "Deberta", "bart": "Bart", "mbart": "MBart", "m2m_100": "M2M100", "pegasus": "Pegasus", "t5": "T5",
+            "mt5": "MT5", "umt5": "UMT5"}
 
 # Not keys of files: what callers and loaders pass, and methods of a configuration.
 CALLERS = {
