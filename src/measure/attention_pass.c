@@ -78,7 +78,8 @@ rf_status rf_attention_pass_open(const rf_ctx *ctx, const rf_config *c, rf_type 
     return status;
 }
 
-/* The encoding's parameters, of the embeddings and of the first layer; false: there are more than expected. */
+/* The encoding's parameters, of the embeddings and of the first layer; if layers have none, the same, as the encoder
+ * binds them. false: there are more than expected. */
 static bool bind_pass(rf_attention_pass *p, bool back, rf_tensor *shared[], rf_tensor *layer[])
 {
     size_t n[2] = {0, 0};
@@ -90,6 +91,7 @@ static bool bind_pass(rf_attention_pass *p, bool back, rf_tensor *shared[], rf_t
         (inner ? layer : shared)[n[inner]++] = rf__parameter(
             p->graph, p->value + q->offset, back ? p->grad + q->offset : NULL, q->rank, q->dim);
     }
+    if (!n[1]) memcpy(layer, shared, PARAMETERS * sizeof *shared);
     return true;
 }
 
@@ -120,7 +122,7 @@ rf_status rf_attention_pass_run(rf_attention_pass *p, int keep, int back, double
 {
     if (!(p && seconds)) return rf__missing("rf_attention_pass_run", "pass, seconds", why);
     rf_graph *g = p->graph;
-    rf_tensor *shared[PARAMETERS], *layer[PARAMETERS];
+    rf_tensor *shared[PARAMETERS] = {NULL}, *layer[PARAMETERS] = {NULL};
     rf_layer_context at;
     rf_error own = {0};
     if (rf__graph_reset(g)) return rf_fail(why, RF_ENOMEM, "out of memory: a tape");

@@ -239,7 +239,7 @@ static rf_status make_camembert(rf_tokenizer_folder *f, const rf__spm *m, json_t
 
 typedef struct head { const rf_tokenizer_folder *f; json_t *pieces, *added; int64_t n; } head;
 
-static void put(head *h, const char *name, bool mask)
+static void add_head(head *h, const char *name, bool mask)
 {
     add_piece(&h->pieces, name, 0);
     add_stripping(&h->added, h->n++, name, true, mask);
@@ -251,7 +251,7 @@ static bool put_named(head *h, const char *key, const char *usual)
     const json_t *own = json_object_get(h->f->map, key);
     if (!own) own = json_object_get(h->f->config, key);
     if (own && json_is_null(own)) return false;
-    put(h, named(h->f, key, usual), !strcmp(key, "mask_token"));
+    add_head(h, named(h->f, key, usual), !strcmp(key, "mask_token"));
     return true;
 }
 
@@ -271,7 +271,7 @@ static rf_status make_pegasus(rf_tokenizer_folder *f, const rf__spm *m, json_t *
     for (int64_t i = 2; i < n && i < MOST; i++) {
         char name[24];
         snprintf(name, sizeof name, "<unk_%d>", (int)i);
-        put(&h, name, false);
+        add_head(&h, name, false);
     }
     add_token(&h.added, h.n, "<unk>", true);
     for (int32_t id = LEFT_OUT; id < m->n; id++) {
