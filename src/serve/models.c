@@ -320,7 +320,7 @@ const char *srv_model_kind(const srv_model *m)
 {
 #define RFH(name, pipeline, card, kind, use) [RF_HEAD_##name] = kind,
     static const char *const kinds[] = {
-#include "store/heads.def"
+#include "store/config/heads.def"
     };
 #undef RFH
     const rf_head head = rf_model_task(rf_engine_model(m->engine));

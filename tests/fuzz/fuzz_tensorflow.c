@@ -2,7 +2,7 @@
  * it is; otherwise the bytes are a block of entries, to which the checksum and the rest of a table are added. */
 #include <stdlib.h>
 
-#include "store/tensorflow/tensorflow.h"
+#include "store/formats/tensorflow/tensorflow.h"
 
 static void visit(const rf_ctx *ctx, const rf__bundle *b, rf__bytes data)
 {

@@ -1,4 +1,4 @@
-/* test_heads.c — mirrors src/model/heads.c and src/store/task.c: fine-tuned heads compared with transformers
+/* test_heads.c — mirrors src/model/heads.c and src/store/config/task.c: fine-tuned heads compared with transformers
  * (tests/golden/heads), their labels, and saving and loading them.
  *
  * Logits agree to 1e-4: the script asserts that transformers' f32 results are within 3e-5 of its f64 results.        */

@@ -1,4 +1,4 @@
-/* test_keys.c — mirrors src/store/config.c and config_rope.c: keys added to the config.json of golden folders mean what
+/* test_keys.c — mirrors config.c and config_rope.c: keys added to the config.json of golden folders mean what
  * they mean in transformers, or nothing (tools/golden/golden_keys.py). */
 #define _GNU_SOURCE
 #include "t.h"

@@ -1,5 +1,5 @@
 /* test_marian.c — mirrors marian.c, bart.c, mbart.c, m2m_100.c, pegasus.c, t5.c, mt5.c, umt5.c in src/model/families,
- * src/model/layers/t5_layer.c, src/store/tied_head.c: logits, gradients and folders compared with transformers'. */
+ * src/model/layers/t5_layer.c, tied_head.c: logits, gradients and folders compared with transformers'. */
 #include "families.h"
 
 #include "model/encoder.h"

@@ -1,4 +1,4 @@
-/* test_rope_scaling.c — mirrors src/model/positions/rope_scaling.c, src/store/config_rope.c: scaled frequencies
+/* test_rope_scaling.c — mirrors src/model/positions/rope_scaling.c, src/store/config/config_rope.c: scaled frequencies
  * compared with transformers, tables compared with their formulas, and errors in config.json. */
 #include <float.h>
 

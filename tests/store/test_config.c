@@ -1,4 +1,4 @@
-/* test_config.c — mirrors src/store/config.c, config_check.c and config_write.c. */
+/* test_config.c — mirrors src/store/config/config.c, config_check.c and config_write.c. */
 #include "roformer/checkpoint.h"
 #include "kernel/acts.h"
 #include "one_context.h"

@@ -1,4 +1,4 @@
-/* test_config_alias.c — mirrors src/store/config_alias.c: older names of keys are read, agree with the newer ones, and
+/* test_config_alias.c — mirrors config_alias.c: older names of keys are read, agree with the newer ones, and
  * are written with the current values.  NomicBERT has all kinds of them. */
 #include <stdio.h>
 

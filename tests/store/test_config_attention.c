@@ -1,4 +1,4 @@
-/* test_config_attention.c — mirrors src/store/config_attention.c. */
+/* test_config_attention.c — mirrors src/store/config/config_attention.c. */
 #include "one_context.h"
 #include "store/store.h"
 

@@ -1,4 +1,4 @@
-/* test_config_caller.c — mirrors src/store/config_caller.c: configs of programs with this header and with older ones,
+/* test_config_caller.c — mirrors config_caller.c: configs of programs with this header and with older ones,
  * and the ownership of their lists. */
 #include "t.h"
 

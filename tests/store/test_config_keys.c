@@ -1,4 +1,4 @@
-/* test_config_keys.c — mirrors src/store/config_keys.c, src/base/files/folder_keys.c: a misspelled key in the
+/* test_config_keys.c — mirrors src/store/config/config_keys.c, src/base/files/folder_keys.c: a misspelled key in the
  * config.json of a new model is reported. */
 #include <stdio.h>
 

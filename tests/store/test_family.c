@@ -1,4 +1,4 @@
-/* test_family.c — mirrors src/store/family.c: the family of a config.json, and the keys that are written. */
+/* test_family.c — mirrors src/store/config/family.c: the family of a config.json, and the keys that are written. */
 #include "store/store.h"
 #include "t.h"
 

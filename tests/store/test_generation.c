@@ -1,4 +1,4 @@
-/* test_generation.c — mirrors src/store/generation.c: values of generation_config.json, and rejected ones. */
+/* test_generation.c — mirrors src/store/config/generation.c: values of generation_config.json, and rejected ones. */
 #include "t.h"
 
 #include "store/generation.h"

@@ -1,4 +1,4 @@
-/* test_hdf5.c — mirrors src/store/hdf5.c: files written by h5py (tools/golden/golden_hdf5.py) have the bits of the same
+/* test_hdf5.c — mirrors hdf5.c: files written by h5py (tools/golden/golden_hdf5.py) have the bits of the same
  * weights in safetensors; unsupported files are rejected by name; no value of a byte leads to a read outside the
  * file. */
 #include "same_weights.h"

@@ -1,4 +1,4 @@
-/* test_quantized.c — mirrors src/store/quantized.c: weights in int8 with their scales; supported schemes, and others,
+/* test_quantized.c — mirrors quantized.c: weights in int8 with their scales; supported schemes, and others,
  * which are rejected by name; products of such weights compared with compressed-tensors. */
 #define _GNU_SOURCE
 #include "kernel/gemm/products.h"

@@ -1,4 +1,4 @@
-/* test_sentence.c — mirrors src/store/sentence.c, sentence_write.c, modules.c: folders of sentence-transformers
+/* test_sentence.c — mirrors sentence.c, sentence_write.c, modules.c: folders of sentence-transformers
  * (tools/golden/golden_embed.py) are read with the same meaning; written folders are read back; unsupported modules are
  * named. */
 #define _GNU_SOURCE

@@ -1,4 +1,4 @@
-/* test_tensorflow.c — mirrors src/store/tensorflow: checkpoints written by TensorFlow
+/* test_tensorflow.c — mirrors src/store/formats/tensorflow: checkpoints written by TensorFlow
  * (tools/golden/golden_tensorflow.py) have the bits of the same weights in safetensors, and their folders describe the
  * models; a change of any byte of an index is detected; files that TensorFlow cannot have written are rejected by
  * name. */
@@ -8,7 +8,7 @@
 
 #include "same_weights.h"
 #include "model/model.h"
-#include "store/tensorflow/tensorflow.h"
+#include "store/formats/tensorflow/tensorflow.h"
 
 #define CHAR "chinese_roformer-char_L-2_H-32_A-4"
 #define GPT "chinese_roformer-gpt-char_L-2_H-24_A-2"

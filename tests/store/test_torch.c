@@ -1,4 +1,4 @@
-/* test_torch.c — mirrors src/store/torch.c, src/store/torch_zip.c and src/store/pickle.c: files of torch.save have the
+/* test_torch.c — mirrors torch.c, torch_zip.c and pickle.c: files of torch.save have the
  * bits of the same weights in safetensors; files that it cannot have written are rejected by name. */
 #define _GNU_SOURCE
 #include <sys/stat.h>

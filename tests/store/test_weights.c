@@ -1,4 +1,4 @@
-/* test_weights.c — mirrors src/store/header.c and src/store/weights.c: which files are accepted, and which are rejected
+/* test_weights.c — mirrors header.c and weights.c: which files are accepted, and which are rejected
  * by name. */
 #define _GNU_SOURCE
 #include <sys/stat.h>

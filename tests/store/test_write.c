@@ -1,4 +1,4 @@
-/* test_write.c — mirrors src/store/write.c: written files are read back; a failure keeps the old file. */
+/* test_write.c — mirrors src/store/weights/write.c: written files are read back; a failure keeps the old file. */
 #include <dirent.h>
 #include <pthread.h>
 #include <signal.h>

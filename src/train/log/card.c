@@ -100,7 +100,7 @@ static kind kind_of(const rf_config *c)
 {
 #define RFH(name, pipeline, card, kind, use) [RF_HEAD_##name] = {pipeline, card},
     static const kind kinds[] = {
-#include "store/heads.def"
+#include "store/config/heads.def"
     };
 #undef RFH
     static const kind causal = {"text-generation", "a causal language model"},
@@ -341,7 +341,7 @@ static void use(FILE *f, const rf__card *c, const char *name)
 {
 #define RFH(name, pipeline, card, kind, use) [RF_HEAD_##name] = use,
     static const char *const command[] = {
-#include "store/heads.def"
+#include "store/config/heads.def"
     };
 #undef RFH
     fprintf(f, "\n## Use\n\n```sh\nroformer ");

@@ -8,7 +8,7 @@
  * point into the mapped file, and those that are not in C order keep their strides for rf__weights_read. */
 #include <stdlib.h>
 
-#include "store/torch.h"
+#include "store/formats/torch.h"
 
 enum { MAX_NAMES = 32 << 20 };
 

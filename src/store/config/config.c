@@ -18,7 +18,7 @@
 #include "store/generation.h"
 #include "store/store.h"
 #include "store/task.h"
-#include "store/tensorflow/tensorflow.h"
+#include "store/formats/tensorflow/tensorflow.h"
 
 /* ---- the keys ---------------------------------------------------------------------------------------------------- */
 

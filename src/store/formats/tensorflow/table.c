@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "base/protobuf.h"
-#include "store/tensorflow/tensorflow.h"
+#include "store/formats/tensorflow/tensorflow.h"
 
 enum { FOOTER = 48, TRAILER = 5, MAX_KEY = 4096 };
 static const unsigned char magic[8] = {0x57, 0xfb, 0x80, 0x8b, 0x24, 0x75, 0x47, 0xdb};

@@ -8,7 +8,7 @@
  * checked, and the data of the tensors must cover the rest of the file exactly. */
 #include <stdlib.h>
 
-#include "store.h"
+#include "store/store.h"
 
 /* All data types of the format. Those without rf_type are recognized and refused when they are read. */
 static const rf__dtype dtypes[] = {

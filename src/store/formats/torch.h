@@ -2,7 +2,7 @@
 #ifndef RF_TORCH_H
 #define RF_TORCH_H
 
-#include "store/pickle.h"
+#include "store/formats/pickle.h"
 #include "store/store.h"
 
 /* The data of one or more tensors. */

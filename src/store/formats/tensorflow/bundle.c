@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "base/protobuf.h"
-#include "store/tensorflow/tensorflow.h"
+#include "store/formats/tensorflow/tensorflow.h"
 
 /* Types by their number in types.proto. */
 static const struct { uint64_t number; const char *name; } types[] = {

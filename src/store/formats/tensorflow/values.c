@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "store/tensorflow/tensorflow.h"
+#include "store/formats/tensorflow/tensorflow.h"
 
 enum { LONGER = 64 };                   /* a name in transformers, than in TensorFlow: at most */
 

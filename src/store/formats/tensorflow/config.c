@@ -19,7 +19,7 @@
 
 #include "base/files/json_file.h"
 #include "roformer/inspect/files.h"
-#include "store/tensorflow/tensorflow.h"
+#include "store/formats/tensorflow/tensorflow.h"
 
 enum { CONFIG_BYTES = 1 << 20 };
 

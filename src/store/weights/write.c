@@ -13,7 +13,7 @@
 
 #include "base/files/path.h"
 #include "roformer/kernel/kernels.h"
-#include "store.h"
+#include "store/store.h"
 
 enum { RUN = 16384 };                                              /* values that are converted at a time */
 

@@ -2,7 +2,7 @@
  *
  * A pickle is a program for a stack machine. This machine cannot call anything: GLOBAL looks up a name in the list
  * below or refuses it, and REDUCE creates the value of that name from its arguments. */
-#include "store/pickle.h"
+#include "store/formats/pickle.h"
 
 #include <stdio.h>
 

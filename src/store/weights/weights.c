@@ -10,7 +10,7 @@
 #include "roformer/inspect/files.h"
 #include "roformer/kernel/kernels.h"
 #include "store/store.h"
-#include "store/tensorflow/tensorflow.h"
+#include "store/formats/tensorflow/tensorflow.h"
 
 static const char bundle_end[] = ".index";
 

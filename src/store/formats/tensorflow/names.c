@@ -6,7 +6,7 @@
  * In RoFormer's checkpoints variables begin with "bert/", too. */
 #include <stdio.h>
 
-#include "store/tensorflow/tensorflow.h"
+#include "store/formats/tensorflow/tensorflow.h"
 
 /* ---- which model ---- */
 

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #include "base/bytes.h"
-#include "store/torch.h"
+#include "store/formats/torch.h"
 
 enum {
     LOCAL = 30, LISTED = 46, END = 22, END64 = 56, LOCATOR64 = 20,               /* bytes of the parts, without names */
