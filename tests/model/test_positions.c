@@ -363,8 +363,8 @@ static void check_formulas(double base)
         rf_positions *kept;
         rf_layer_context context;
         rf_params params;
-        rf_tensor *weight[8];
-        double *w[8], *y = t_bytes(N * E * sizeof *y), *x = t_bytes(N * E * sizeof *x);
+        rf_tensor *weight[64];
+        double *w[64], *y = t_bytes(N * E * sizeof *y), *x = t_bytes(N * E * sizeof *x);
         size_t n = 0;
         rf_config c = t.c;
         c.position_grid_width = 4;

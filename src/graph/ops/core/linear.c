@@ -181,6 +181,7 @@ void rf__linear_run(rf_graph *g, rf_node *n)
 
 rf_tensor *rf__linear(rf_graph *g, rf_tensor *x, rf_tensor *w, rf_tensor *b, rf_act act)
 {
+    if (g->error.code) return &g->nil.t;                /* w may be of an earlier step, which was reset */
     return rf__linear_part(g, x, w, b, 0, w && w->rank == 2 ? w->dim[0] : 0, act);
 }
 
