@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""trace_picture.py TRACE.json OUT.svg [FIRST LAST] — the picture of a trace (--profile FILE) in the docs.
+"""trace_plot.py TRACE.json OUT.svg [FIRST LAST] — the plot of a trace (--profile FILE) in the docs.
 
 One row for each kind of operation, one rectangle for each call, from FIRST to LAST milliseconds.  For looking closely
 use ui.perfetto.dev; this is what fits on a page."""
@@ -18,7 +18,7 @@ rows = sorted(total, key=lambda k: -total[k])[:10]
 left, right, height, top = 150, 70, 20, 8
 width = 860 - left - right
 svg = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 860 {top + height * len(rows) + 24}" '
-       'font-family="sans-serif" font-size="12">']
+       'font-family="sans-serif" font-size="12">', '<rect width="860" height="100%" fill="white"/>']
 x = lambda t: left + (min(max(t, first), last) - first) / (last - first) * width
 for i, (name, cat) in enumerate(rows):
     y = top + i * height
