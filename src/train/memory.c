@@ -91,10 +91,11 @@ typedef struct batch { int64_t tokens; double examples; } batch;
 
 static double of_examples(const rf__memory_job *job, double n) { return n * (job->each + n * job->square); }
 
-static double bytes_of(const rf_params *p, const rf_train_options *o, const rf__memory_job *job, batch b)
+static double bytes_of(const rf_params *p, const rf_train_options *o, const rf__memory_job *job, batch b,
+                       rf_error *why)
 {
-    const double trained = rf__memory_batch(p, o, b.tokens, (int64_t)(job->source * (double)b.tokens)) +
-                           of_examples(job, b.examples);
+    const rf_dry d = batch_of(p, o, b.tokens, (int64_t)(job->source * (double)b.tokens));
+    const double trained = bytes_held(p, &d, why) + of_examples(job, b.examples);
     return fmax(trained, rf__memory_forward(p, o, job->evaluated));
 }
 
@@ -102,7 +103,7 @@ static double bytes_of(const rf_params *p, const rf_train_options *o, const rf__
 static batch half(const rf_params *p, const rf_train_options *o, const rf__memory_job *job, batch b)
 {
     const bool parts = job->at_once < job->examples;
-    const double encoded = bytes_of(p, o, job, (batch){b.tokens, 0});
+    const double encoded = bytes_of(p, o, job, (batch){b.tokens, 0}, NULL);
     if (parts && (b.tokens / 2 < job->example || of_examples(job, b.examples) > encoded))
         return (batch){b.tokens, b.examples / 2};
     if (parts) return (batch){b.tokens / 2, b.examples};
@@ -138,9 +139,12 @@ rf_status rf__memory_check(const rf_params *p, const rf_train_options *o, const 
     const rf_params *model = job->model ? job->model : p;
     const double slabs = rf__memory_slabs(p, o) + job->copies;
     batch fits = {o->tokens_per_batch, (double)job->examples};
-    const rf_dry whole = batch_of(model, o, fits.tokens, (int64_t)(job->source * (double)fits.tokens));
-    if (isinf(bytes_held(model, &whole, why))) return why ? why->code : RF_ENOMEM;
-    const double first = bytes_of(model, o, job, fits), buffers = rf__memory_buffers(model, o, fits.tokens);
+    rf_error cause = {0};
+    const double first = bytes_of(model, o, job, fits, &cause), buffers = rf__memory_buffers(model, o, fits.tokens);
+    if (cause.code) {
+        if (why) *why = cause;
+        return cause.code;
+    }
     char all[16], weights[16], one[16], tokens[16], step[64] = "", advice[96];
     if (o->gradient_accumulation_steps > 1)
         snprintf(step, sizeof step, ", %s the tokens of a step", bytes_text(buffers, tokens));
@@ -151,7 +155,7 @@ rf_status rf__memory_check(const rf_params *p, const rf_train_options *o, const 
              left < 1e9 ? "MB" : "GB");
     if (left <= 0 || slabs + first + buffers <= left) return RF_OK;
     while (possible(job, fits) &&
-           slabs + bytes_of(model, o, job, fits) + rf__memory_buffers(model, o, fits.tokens) > left)
+           slabs + bytes_of(model, o, job, fits, NULL) + rf__memory_buffers(model, o, fits.tokens) > left)
         fits = half(model, o, job, fits);
     if (!possible(job, fits)) {
         char features[96] = "";
