@@ -6,12 +6,7 @@
  *     logits = h word^T + final_logits_bias */
 #include "model/layers/seq2seq.h"
 
-static const rf_family_row which[] = {
-    RF_HEAD_UNTIED("lm_head.weight", GLOROT),
-    RF_HEAD_ROW("final_logits_bias", "1V", ZEROS, false, RF_ROW_FLAT | RF_ROW_MAY_LACK, out_bias),
-    {{0}, 0},
-};
-static const rf_head_row heads[] = {{RF_HEAD_SEQ2SEQ, RF_HEAD_INPUT_ALL, which, rf__head_none}, {0}};
+static const rf_head_row heads[] = {{RF_HEAD_SEQ2SEQ, RF_HEAD_INPUT_ALL, rf__rows_biased_words, rf__head_none}, {0}};
 static const rf_class_row classes[] = {
     {RF_HEAD_SEQ2SEQ, "PegasusForConditionalGeneration", false, false},
     {RF_HEAD_SEQ2SEQ, "PegasusModel", false, false},

@@ -31,11 +31,13 @@ static const struct { const char *key, *usual; } role[] = {
     [UNKNOWN] = {"unk_token", "<unk>"}, [FIRST] = {"mask_token", "<mask>"},
 };
 
-static const char *name_of(const rf_tokenizer_folder *f, int i)
+static const char *named(const rf_tokenizer_folder *f, const char *key, const char *usual)
 {
-    const char *name = rf__folder_name(f, role[i].key);
-    return name ? name : role[i].usual;
+    const char *name = rf__folder_name(f, key);
+    return name ? name : usual;
 }
+
+static const char *name_of(const rf_tokenizer_folder *f, int i) { return named(f, role[i].key, role[i].usual); }
 
 json_t *rf__spm_precompiled(const rf_tokenizer_folder *f, const rf__spm *m)
 {
@@ -136,12 +138,6 @@ static json_t *template(const char *first, int first_id, const char *last, int l
     add_around(&special, last, last_id);
     return json_pack("{s:s, s:o, s:o, s:o}", "type", "TemplateProcessing", "single", list[0], "pair", list[1],
                      "special_tokens", special);
-}
-
-static const char *named(const rf_tokenizer_folder *f, const char *key, const char *usual)
-{
-    const char *name = rf__folder_name(f, key);
-    return name ? name : usual;
 }
 
 static rf_status lacks(const rf_tokenizer_folder *f, const char *key, const char *name)
