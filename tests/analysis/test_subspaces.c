@@ -150,7 +150,8 @@ static void vectors_are_what_is_added(void **state)
             have++;
         } else {
             char part[200];
-            snprintf(part, sizeof part, "to the words, got %s; these do: sinusoidal, sinusoidal_halves, ",
+            snprintf(part, sizeof part,
+                     "to the words, got %s; these do: sinusoidal, sinusoidal_halves, sinusoidal_fairseq, index",
                      rf_position_name(is));
             t_failed(&why, RF_EUNSUPPORTED, part);
         }
