@@ -176,7 +176,8 @@ static rf_status compute(rf_pipeline *p, const rf_fill_options *o, int64_t top, 
             return rf_fail(why, RF_ENOMEM, "out of memory: a batch of %lld texts", (long long)B);
         for (int64_t b = 0; b <= B; b++) own->start[b] = w->start[from + b] - w->start[from];
         for (; mask + n < f->n && f->mask[mask + n].text < to; n++) f->row[mask + n] -= w->start[from];
-        const rf_batch batch = {.N = own->start[B], .B = B, .id = w->e.id + w->start[from], .start = own->start};
+        const rf_batch batch = {.N = own->start[B], .B = B, .id = w->e.id + w->start[from],
+                                .type = w->e.type + w->start[from], .start = own->start};
         status = rf_session_mlm_logits(p->session, &batch, f->row + mask, n, &logits, why);
         if (!status) status = take_words(p, o, top, logits, mask, n, why);
         for (int64_t m = 0; m < n; m++) f->row[mask + m] += w->start[from];

@@ -21,7 +21,7 @@ static rf_status add_tokens(rf_pipeline *p, const char *text, size_t bytes, size
     if (bytes == RF_STRING) bytes = strlen(text);
     const rf_status status = rf_encode(t, text, bytes, NULL, 0, 0, RF_ENCODE_PLAIN, e, NULL, why);
     if (status) return status;
-    int32_t *more = rf__realloc(p->ctx, p->id, (*n + e->n + 2) * sizeof *more);
+    int32_t *more = rf__realloc(p->ctx, p->id, (*n + e->n + RF_FRAME_PARTS) * sizeof *more);
     if (!more) return rf_fail(why, RF_ENOMEM, "out of memory: a text of %zu tokens", *n + e->n);
     p->id = more;
     if (e->n) memcpy(p->id + *n, e->id, e->n * sizeof *p->id);
@@ -41,6 +41,24 @@ static rf_status check_masked(const rf_pipeline *p, const rf_logprob_options *o,
     return rf__can_fill(p, why);
 }
 
+/* The terms of the tokens first .. n - 1, with the template's tokens around all. */
+static rf_status score_masked(rf_pipeline *p, const rf__surroundings *around, size_t first, size_t n, double *logprob,
+                              rf_error *why)
+{
+    const size_t all = n + around->ends;
+    int32_t *type = rf__calloc(p->ctx, all, sizeof *type);
+    if (!type) return rf_fail(why, RF_ENOMEM, "out of memory: a text of %zu tokens", all);
+    for (size_t i = 0; i < n; i++) type[i] = i < around->opens ? around->before[i].type : around->type;
+    for (size_t i = n; i < all; i++) {
+        p->id[i] = around->after[i - n].token;
+        type[i] = around->after[i - n].type;
+    }
+    const rf_status status = rf__pseudo_logprobs(p, p->id, type, (int64_t)all, (int64_t)first, (int64_t)(n - first),
+                                                 2048, logprob + first, why);
+    rf__free(p->ctx, type);
+    return status;
+}
+
 rf_status rf_logprob_text(rf_pipeline *p, const char *context, size_t context_bytes, const char *text, size_t bytes,
                           const rf_logprob_options *options, const rf_text_logprob **out, rf_error *why)
 {
@@ -51,7 +69,9 @@ rf_status rf_logprob_text(rf_pipeline *p, const char *context, size_t context_by
         rf__options_read(&o, sizeof o, RF_SIZE_TO(rf_logprob_options, end), options, "rf_logprob_options", why);
     const rf_tokenizer *t = rf_model_tokenizer(p->model);
     const int64_t most = o.max_length ? o.max_length : rf_model_config(p->model)->max_position_embeddings;
-    size_t n = rf__tokenizer_opens(t), first;
+    size_t n, first;
+    rf__surroundings around;
+    rf__surroundings_of(t, &around);
     p->parts.window.n = 0;
     if (!status && o.stride && o.max_length && o.stride >= o.max_length)
         status = rf_fail(why, RF_EARG, "stride: expected less than max_length, %lld, got %lld", (long long)o.max_length,
@@ -64,9 +84,10 @@ rf_status rf_logprob_text(rf_pipeline *p, const char *context, size_t context_by
     const rf_config *c = rf_model_config(p->model);
     const bool masked = !c->is_decoder && !c->is_encoder_decoder && rf_model_has_head(p->model);
     if (!status && masked) status = check_masked(p, &o, why);
+    n = masked ? around.opens : (size_t)rf__tokenizer_opens(t);
     if (!status) status = add_tokens(p, "", 0, &n, why);
     if (status) return status;
-    if (n) p->id[0] = rf_tokenizer_cls(t);
+    for (size_t i = 0; i < n; i++) p->id[i] = masked ? around.before[i].token : rf_tokenizer_cls(t);
     status = add_tokens(p, context, before, &n, why);
     first = n;
     if (!status) status = add_tokens(p, text, bytes, &n, why);
@@ -75,7 +96,7 @@ rf_status rf_logprob_text(rf_pipeline *p, const char *context, size_t context_by
         return rf_fail(why, RF_EUNSUPPORTED, "end: expected a tokenizer with a token that ends a text, got one "
                        "without");
     if (o.end) p->id[n++] = rf_tokenizer_sep(t);
-    const bool alone = !first && n;                                        /* the first token follows nothing */
+    const bool alone = !masked && !first && n;                             /* the first token follows nothing */
     first += alone;
     double *logprob = rf__realloc(p->ctx, p->logprob, (n + 1) * sizeof *logprob);
     if (!logprob) return rf_fail(why, RF_ENOMEM, "out of memory: a text of %zu tokens", n);
@@ -83,9 +104,7 @@ rf_status rf_logprob_text(rf_pipeline *p, const char *context, size_t context_by
     const int64_t stride = o.stride ? o.stride : (most + 1) / 2;
     if (!masked && n) status = rf_session_logprobs(p->session, p->id, (int64_t)n, most, stride, logprob, 0, NULL, why);
     else if (masked) {
-        p->id[n] = rf_tokenizer_sep(t);
-        status = rf__pseudo_logprobs(p, p->id, (int64_t)n + 1, (int64_t)first, (int64_t)(n - first), 2048,
-                                     logprob + first, why);
+        status = score_masked(p, &around, first, n, logprob, why);
     }
     if (status) return status;
     rf_text_logprob *s = &p->text_logprob;

@@ -30,8 +30,8 @@ static rf_status run(rf_pipeline *p, const rf_batch *b, const int32_t row[], int
     return status;
 }
 
-rf_status rf__each_masked(rf_pipeline *p, const int32_t id[], int64_t n, const int64_t at[], int64_t m, bool mask,
-                          int64_t batch_tokens, rf__masked_sink *sink, void *user, rf_error *why)
+rf_status rf__each_masked(rf_pipeline *p, const int32_t id[], const int32_t type[], int64_t n, const int64_t at[],
+                          int64_t m, bool mask, int64_t batch_tokens, rf__masked_sink *sink, void *user, rf_error *why)
 {
     const int64_t most = mask ? rf__max64(1, rf__min64(m, batch_tokens / n)) : 1, rows = mask ? most : m;
     rf__text_batch *b = &p->worker[0].batch;
@@ -42,6 +42,7 @@ rf_status rf__each_masked(rf_pipeline *p, const int32_t id[], int64_t n, const i
                                                 (long long)n);
     if (!status && (!row || !rf__checked_mul((size_t)most, (size_t)n, &ids) ||
         !rf__grow(p->ctx, &b->id, &b->ids, ids, sizeof *b->id) ||
+        !rf__grow(p->ctx, &b->type, &b->types, ids, sizeof *b->type) ||
         !rf__grow(p->ctx, &b->start, &b->starts, (size_t)most + 1, sizeof *b->start)))
         status = rf_fail(why, RF_ENOMEM, "out of memory: %lld texts of %lld tokens", (long long)most, (long long)n);
     for (int64_t i = 0, B; i < m && !status; i += mask ? B : m) {
@@ -49,13 +50,14 @@ rf_status rf__each_masked(rf_pipeline *p, const int32_t id[], int64_t n, const i
         b->start[0] = 0;
         for (int64_t k = 0; k < B; k++) {
             memcpy(b->id + k * n, id, (size_t)n * sizeof *id);
+            if (type) memcpy(b->type + k * n, type, (size_t)n * sizeof *type);
             b->start[k + 1] = (int32_t)((k + 1) * n);
         }
         for (int64_t k = 0; k < (mask ? B : m); k++) {
             row[k] = (int32_t)((mask ? k * n : 0) + at[i + k]);
             if (mask) b->id[row[k]] = rf_tokenizer_mask(rf_model_tokenizer(p->model));
         }
-        const rf_batch batch = {.N = B * n, .B = B, .id = b->id, .start = b->start};
+        const rf_batch batch = {.N = B * n, .B = B, .id = b->id, .type = type ? b->type : NULL, .start = b->start};
         status = run(p, &batch, row, i, mask ? B : m, sink, user, why);
     }
     rf__free(p->ctx, row);
@@ -70,8 +72,8 @@ static void take_term(void *user, int64_t i, const float *logits)
     t->logprob[i] = rf__log_softmax(logits, t->V, t->id[t->at[i]]);
 }
 
-rf_status rf__pseudo_logprobs(rf_pipeline *p, const int32_t id[], int64_t n, int64_t first, int64_t m,
-                              int64_t batch_tokens, double logprob[], rf_error *why)
+rf_status rf__pseudo_logprobs(rf_pipeline *p, const int32_t id[], const int32_t type[], int64_t n, int64_t first,
+                              int64_t m, int64_t batch_tokens, double logprob[], rf_error *why)
 {
     int64_t *at = rf__calloc(p->ctx, (size_t)m, sizeof *at);
     if (m && !at) return rf_fail(why, RF_ENOMEM, "out of memory: a text of %lld tokens", (long long)m);
@@ -79,7 +81,7 @@ rf_status rf__pseudo_logprobs(rf_pipeline *p, const int32_t id[], int64_t n, int
     rf_status status = RF_OK;
     for (int64_t i = 0; i < n && !status; i++) status = rf__token_in_model(p, id[i], why);
     terms t = {id, at, logprob, rf_model_config(p->model)->vocab_size};
-    if (m && !status) status = rf__each_masked(p, id, n, at, m, true, batch_tokens, take_term, &t, why);
+    if (m && !status) status = rf__each_masked(p, id, type, n, at, m, true, batch_tokens, take_term, &t, why);
     rf__free(p->ctx, at);
     return status;
 }

@@ -138,6 +138,7 @@ void rf_pipeline_close(rf_pipeline *p)
     rf_session_close(p->aligner);
     for (int i = 0; p->worker && i < ctx->threads; i++) {
         rf__free(ctx, p->worker[i].batch.id);
+        rf__free(ctx, p->worker[i].batch.type);
         rf__free(ctx, p->worker[i].batch.start);
         if (i) rf_session_close(p->worker[i].session);
     }

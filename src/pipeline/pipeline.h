@@ -54,10 +54,10 @@ bool rf__parts_divide(const rf_ctx *ctx, rf__parts *x, int64_t batch_tokens, int
 int64_t rf__parts_tokens(const rf__parts *x, int64_t i);
 void rf__parts_clear(const rf_ctx *ctx, rf__parts *x);
 
-/* The batch of a part: ids and starts. */
+/* The batch of a part: ids, types and starts. */
 typedef struct rf__text_batch {
-    int32_t *id, *start;
-    size_t ids, starts;
+    int32_t *id, *type, *start;
+    size_t ids, types, starts;
     rf_batch view;
 } rf__text_batch;
 rf_status rf__parts_batch(const rf_ctx *ctx, const rf__parts *x, int64_t i, rf__text_batch *b, rf_error *why);

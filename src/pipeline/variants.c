@@ -191,7 +191,7 @@ static rf_status score_marginals(variants *v, rf_error *why)
     if (!v->at) return rf_fail(why, RF_ENOMEM, "out of memory: %zu mutations", v->sites);
     for (size_t s = 0; s < v->sites; s++)
         if (!s || v->site[s].at != v->site[s - 1].at) v->at[v->positions++] = v->first + v->site[s].at;
-    return rf__each_masked(v->p, v->id, v->tokens, v->at, v->positions, v->o->strategy == RF_MASKED_MARGINALS,
+    return rf__each_masked(v->p, v->id, NULL, v->tokens, v->at, v->positions, v->o->strategy == RF_MASKED_MARGINALS,
                            v->o->batch_tokens, take, v, why);
 }
 
@@ -202,7 +202,7 @@ static rf_status score_proteins(variants *v, int64_t n, rf_error *why)
     for (int64_t i = 0, from = 0, to; i < n && !status; i++, from = to) {
         for (to = from; to < (int64_t)v->sites && v->site[to].variant == i; to++)
             v->id[v->first + v->site[to].at] = v->site[to].mutant;
-        status = rf__pseudo_logprobs(v->p, v->id, v->tokens, v->first, v->length, v->o->batch_tokens, logprob, why);
+        status = rf__pseudo_logprobs(v->p, v->id, NULL, v->tokens, v->first, v->length, v->o->batch_tokens, logprob, why);
         for (int64_t r = 0; r < v->length; r++) v->score[i] += logprob[r];
         for (int64_t s = from; s < to; s++) v->id[v->first + v->site[s].at] = v->site[s].wild;
     }

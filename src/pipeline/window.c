@@ -124,15 +124,17 @@ rf_status rf__parts_batch(const rf_ctx *ctx, const rf__parts *x, int64_t i, rf__
     int64_t B = x->cut[i + 1] - x->cut[i];
     while (B && !length_of(w, order[B - 1])) B--;                       /* the shortest texts are last                */
     if (!rf__grow(ctx, &b->id, &b->ids, (size_t)N, sizeof *b->id) ||
+        !rf__grow(ctx, &b->type, &b->types, (size_t)N, sizeof *b->type) ||
         !rf__grow(ctx, &b->start, &b->starts, (size_t)B + 1, sizeof *b->start))
         return rf_fail(why, RF_ENOMEM, "out of memory: a batch of %lld tokens", (long long)N);
     b->start[0] = 0;
     for (int64_t k = 0; k < B; k++) {
         const int64_t more = length_of(w, order[k]), at = w->start[rf__order_text(order[k])];
         memcpy(b->id + b->start[k], w->e.id + at, (size_t)more * sizeof *b->id);
+        memcpy(b->type + b->start[k], w->e.type + at, (size_t)more * sizeof *b->type);
         b->start[k + 1] = b->start[k] + (int32_t)more;
     }
-    b->view = (rf_batch){.N = N, .B = B, .id = b->id, .start = b->start};
+    b->view = (rf_batch){.N = N, .B = B, .id = b->id, .type = b->type, .start = b->start};
     return RF_OK;
 }
 

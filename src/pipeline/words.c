@@ -22,9 +22,10 @@ typedef struct prediction { int64_t at, n; const target *p; bool unknown; } pred
 typedef struct predictions {
     rf_pipeline *p;
     rf_encoding e;
-    int32_t *id, *start, *row, *label, *chosen;
+    rf__surroundings around;
+    int32_t *id, *type, *start, *row, *label, *chosen;
     prediction *word;
-    size_t ids, starts, rows, labels, chosens, words;
+    size_t ids, types, starts, rows, labels, chosens, words;
     int64_t N, B, n;
     rf_word_results *s;
 } predictions;
@@ -134,7 +135,9 @@ static int by_hash(const void *a, const void *b)
 static bool reserve(predictions *g, size_t tokens)
 {
     const rf_ctx *ctx = g->p->ctx;
-    return rf__grow(ctx, &g->id, &g->ids, (size_t)g->N + tokens + 2, sizeof *g->id) &&
+    const size_t all = (size_t)g->N + g->around.opens + tokens + g->around.ends;
+    return rf__grow(ctx, &g->id, &g->ids, all, sizeof *g->id) &&
+           rf__grow(ctx, &g->type, &g->types, all, sizeof *g->type) &&
            rf__grow(ctx, &g->start, &g->starts, (size_t)g->B + 2, sizeof *g->start) &&
            rf__grow(ctx, &g->word, &g->words, (size_t)g->B + 1, sizeof *g->word) &&
            rf__grow(ctx, &g->row, &g->rows, (size_t)g->n + tokens, sizeof *g->row) &&
@@ -142,8 +145,14 @@ static bool reserve(predictions *g, size_t tokens)
            rf__grow(ctx, &g->chosen, &g->chosens, (size_t)g->n + tokens, sizeof *g->chosen);
 }
 
-/* Appends [CLS] text [SEP] to the batch, with the tokens of the word masked and at most `most` tokens of text around
- * it. */
+static void put(predictions *g, int32_t id, int32_t type)
+{
+    g->id[g->N] = id;
+    g->type[g->N++] = type;
+}
+
+/* Appends the text with the template's tokens around it to the batch, with the tokens of the word masked and at most
+ * `most` tokens of text around it. */
 static rf_status add(predictions *g, const target *p, size_t most, rf_error *why)
 {
     const rf_tokenizer *t = rf_model_tokenizer(g->p->model);
@@ -164,17 +173,17 @@ static rf_status add(predictions *g, const target *p, size_t most, rf_error *why
     prediction *w = &g->word[g->B];
     *w = (prediction){.at = g->n, .n = (int64_t)(last - first), .p = p};
     g->start[0] = 0;
-    g->id[g->N++] = rf_tokenizer_cls(t);
-    for (size_t i = begin; i < end; i++, g->N++) {
+    for (size_t i = 0; i < g->around.opens; i++) put(g, g->around.before[i].token, g->around.before[i].type);
+    for (size_t i = begin; i < end; i++) {
         const bool asked = i >= first && i < last;
-        g->id[g->N] = asked ? rf_tokenizer_mask(t) : e->id[i];
+        put(g, asked ? rf_tokenizer_mask(t) : e->id[i], g->around.type);
         if (rf__token_in_model(g->p, e->id[i], why)) return RF_ERANGE;
         if (!asked) continue;
-        g->row[g->n] = (int32_t)g->N;
+        g->row[g->n] = (int32_t)g->N - 1;
         g->label[g->n++] = e->id[i];
         w->unknown |= e->id[i] == rf_tokenizer_unk(t);
     }
-    g->id[g->N++] = rf_tokenizer_sep(t);
+    for (size_t i = 0; i < g->around.ends; i++) put(g, g->around.after[i].token, g->around.after[i].type);
     g->start[++g->B] = (int32_t)g->N;
     return RF_OK;
 }
@@ -210,7 +219,7 @@ static rf_status answer(predictions *g, rf_error *why)
     const float *z;
     const int64_t width = rf_model_config(g->p->model)->vocab_size;
     const int64_t V = rf__min64(width, rf_tokenizer_size(rf_model_tokenizer(g->p->model)));
-    const rf_batch batch = {.N = g->N, .B = g->B, .id = g->id, .start = g->start};
+    const rf_batch batch = {.N = g->N, .B = g->B, .id = g->id, .type = g->type, .start = g->start};
     const rf_status status = g->B ? rf_session_mlm_logits(g->p->session, &batch, g->row, g->n, &z, why) : RF_OK;
     for (int64_t b = 0; b < g->B && !status; b++) {
         const prediction *w = &g->word[b];
@@ -241,7 +250,8 @@ static rf_status ask(predictions *g, const targets *h, const rf_word_options *o,
     const int64_t most = rf_model_config(g->p->model)->max_position_embeddings;
     for (size_t i = 0; i < h->n; i++) {
         if (g->N + 2 * o->context / 3 > o->batch_tokens && answer(g, why)) return why->code;
-        if (add(g, &h->p[i], (size_t)rf__max64(most - 2, 1), why)) return why->code;
+        if (add(g, &h->p[i], (size_t)rf__max64(most - (int64_t)(g->around.opens + g->around.ends), 1), why))
+            return why->code;
     }
     return answer(g, why);
 }
@@ -273,6 +283,7 @@ rf_status rf_predict_words(rf_pipeline *p, const char *const paths[], int n, con
     rf_word_results s = {0};
     predictions g = {.p = p, .s = &s};
     rf_encoding_init(&g.e, p->ctx);
+    rf__surroundings_of(rf_model_tokenizer(p->model), &g.around);
     h.p = rf__calloc(p->ctx, h.most, sizeof *h.p);
     status = h.p ? find_targets(&h, paths, n, &o, p->cancel, why)
                  : rf_fail(why, RF_ENOMEM, "out of memory: %lld words", (long long)o.words);
@@ -284,7 +295,7 @@ rf_status rf_predict_words(rf_pipeline *p, const char *const paths[], int n, con
     s.documents = h.documents;
     if (!status) p->word_scores = s, *out = &p->word_scores;
     for (size_t i = 0; i < h.n; i++) rf__free(p->ctx, h.p[i].text);
-    void *const own_memory[] = {h.p, g.id, g.start, g.row, g.label, g.chosen, g.word};
+    void *const own_memory[] = {h.p, g.id, g.type, g.start, g.row, g.label, g.chosen, g.word};
     for (size_t i = 0; i < RF_COUNT(own_memory); i++) rf__free(p->ctx, own_memory[i]);
     rf_encoding_clear(&g.e);
     return status;

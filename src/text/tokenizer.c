@@ -172,6 +172,19 @@ static void make_frames(rf_tokenizer *t, size_t middle)
     }
 }
 
+void rf__surroundings_of(const rf_tokenizer *t, rf__surroundings *out)
+{
+    const rf_frame *f = &t->frame[0];
+    bool seen = false;
+    *out = (rf__surroundings){.opens = 0};
+    for (size_t i = 0; i < f->n; i++) {
+        const rf_frame_part part = {f->part[i].token, t->one_type ? 0 : f->part[i].type};
+        if (part.token == RF_FRAME_A) seen = true, out->type = part.type;
+        else if (seen) out->after[out->ends++] = part;
+        else out->before[out->opens++] = part;
+    }
+}
+
 rf_status rf__tokenizer_begin(rf_tokenizer *t, const rf_tokenizer_parts *parts, rf_error *why)
 {
     rf__added_resolve(parts->added, parts->added_n, t->n, find_in_row, t);

@@ -99,6 +99,14 @@ enum { RF_FRAME_A = -1, RF_FRAME_B = -2, RF_FRAME_PARTS = 64 };
 typedef struct rf_frame_part { int32_t token, type; } rf_frame_part;
 typedef struct rf_frame { rf_frame_part part[RF_FRAME_PARTS]; size_t n; } rf_frame;
 
+/* What is around a text by itself: special tokens before and after it, and the type of its own tokens. */
+typedef struct rf__surroundings {
+    rf_frame_part before[RF_FRAME_PARTS], after[RF_FRAME_PARTS];
+    size_t opens, ends;                 /* how many                                                                   */
+    int32_t type;
+} rf__surroundings;
+void rf__surroundings_of(const rf_tokenizer *t, rf__surroundings *out);
+
 /* ---- what a row is --------------------------------------------------------------------------------------------- */
 
 /* What all tokenizers share; the struct of a row begins with it. */

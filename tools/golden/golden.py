@@ -4,6 +4,7 @@ that the tests read, random weights, and the two kinds of cases of complete mode
 Only the standard library is imported at the top; torch and transformers are imported by the functions that need them."""
 import datetime
 import importlib.metadata
+import inspect
 import json
 import pathlib
 import shutil
@@ -135,7 +136,8 @@ def write_masked(folder, model, texts):
     rows, answers = [], []
     for text in texts:
         x = words(text, return_tensors="pt")
-        x.pop("token_type_ids", None)
+        if "token_type_ids" not in inspect.signature(model.forward).parameters:
+            x.pop("token_type_ids", None)
         with torch.no_grad():
             out = model(**x)
         ids = x["input_ids"][0].tolist()
@@ -276,7 +278,7 @@ def head_answer(model, ids, mask, types):
         two = lambda x: x.reshape(-1, 2, x.shape[1])                     # two candidates for each question
         return model(input_ids=two(ids), attention_mask=two(mask), **typed(model.config, two(types))).logits.reshape(-1, 1)
     out = model(input_ids=ids, attention_mask=mask, **typed(model.config, types))
-    if kind.endswith("QuestionAnswering"):
+    if kind.endswith(("QuestionAnswering", "QuestionAnsweringSimple")):
         return torch.stack([out.start_logits, out.end_logits], -1)[mask == 1]
     if kind == "ElectraForPreTraining":
         return out.logits[mask == 1][:, None]
