@@ -360,7 +360,8 @@ static bool gives_types(const rf_tokenizer_folder *f)
     json_array_foreach(names, at, name)
         if (json_is_string(name) && !strcmp(json_string_value(name), "token_type_ids")) return true;
     if (json_is_array(names)) return false;
-    if (rf__folder_is(f, "DistilBertTokenizer", "distilbert") || rf__folder_is(f, "AlbertTokenizer", "albert"))
+    if (rf__folder_is(f, "DistilBertTokenizer", "distilbert") || rf__folder_is(f, "AlbertTokenizer", "albert") ||
+        rf__folder_is(f, "XLNetTokenizer", "xlnet"))
         return false;
     return !f->class || rf__folder_class_rules(f);
 }

@@ -241,6 +241,7 @@ static void a_sentencepiece_model_alone(void **state)
     check_model_alone("unigram.model", fairseq, "XLMRobertaTokenizer", "xlm-roberta", "xlm_roberta");
     check_model_alone("unigram.model", fairseq, "CamembertTokenizer", "camembert", "camembert");
     check_model_alone("albert.model", "spiece.model", "AlbertTokenizer", "albert", "albert");
+    check_model_alone("xlnet.model", "spiece.model", "XLNetTokenizer", "xlnet", "xlnet");
 }
 
 /* A folder with a SentencePiece model alone. */

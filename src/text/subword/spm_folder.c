@@ -9,6 +9,8 @@
  *         n <mask>;   <s> A </s>, or <s> A </s></s> B </s>
  *     AlbertTokenizer, spiece.model
  *         0 ... the model's pieces;   [CLS] A [SEP], or [CLS] A [SEP] B [SEP]
+ *     XLNetTokenizer, spiece.model
+ *         0 <unk>   1 ... the model's pieces;   A <sep> <cls>, or A <sep> B <sep> <cls>
  *     PegasusTokenizer, spiece.model; the ids are `offset` above SentencePiece's
  *         0 <pad>   1 </s>   2 <mask_1>   3 <mask_2>   4 <unk_2> ... <unk_102>   105 ... the pieces from the second on
  *         A </s>
@@ -114,11 +116,16 @@ static rf_status make_xlm_roberta(rf_tokenizer_folder *f, const rf__spm *m, json
     return RF_OK;
 }
 
-/* ---- ALBERT and CamemBERT ---------------------------------------------------------------------------------------- */
+/* ---- ALBERT ------------------------------------------------------------------------------------------------------ */
 
 static void add_around(json_t **all, const char *name, int id)
 {
     rf__json_set(all, name, json_pack("{s:s, s:[i], s:[s]}", "id", name, "ids", id, "tokens", name));
+}
+
+static void add_part(json_t **list, const char *kind, const char *id, int type)
+{
+    rf__json_add(list, json_pack("{s:{s:s, s:i}}", kind, "id", id, "type_id", type));
 }
 
 /* <first> A <last>, or <first> A <last> [<last>] B <last>. first NULL: without it; second: the type of B. */
@@ -130,8 +137,7 @@ static json_t *template(const char *first, int first_id, const char *last, int l
         const char *at = !pair ? single : twice ? again : once, *b = strchr(at, 'B');
         for (at += !first; *at; at++) {
             const char text[2] = {*at, 0}, *name = *at == 's' ? first : *at == 'e' ? last : text;
-            rf__json_add(&list[pair], json_pack("{s:{s:s, s:i}}", name == text ? "Sequence" : "SpecialToken", "id",
-                                                name, "type_id", b && at >= b ? second : 0));
+            add_part(&list[pair], name == text ? "Sequence" : "SpecialToken", name, b && at >= b ? second : 0);
         }
     }
     if (first) add_around(&special, first, first_id);
@@ -199,6 +205,53 @@ static rf_status make_albert(rf_tokenizer_folder *f, const rf__spm *m, json_t **
     rf__json_set(out, "normalizer", albert_normalizer(lower, accents, json_object_get(*out, "normalizer")));
     return RF_OK;
 }
+
+/* ---- XLNet ------------------------------------------------------------------------------------------------------- */
+
+/* Types of <cls> are 2. */
+static json_t *xlnet_frame(const char *sep, int sep_id, const char *cls, int cls_id)
+{
+    json_t *list[2] = {json_array(), json_array()}, *special = json_object();
+    for (int pair = 0; pair < 2; pair++) {
+        for (int i = 0; i <= pair; i++) {
+            add_part(&list[pair], "Sequence", i ? "B" : "A", i);
+            add_part(&list[pair], "SpecialToken", sep, i);
+        }
+        add_part(&list[pair], "SpecialToken", cls, 2);
+    }
+    add_around(&special, sep, sep_id);
+    add_around(&special, cls, cls_id);
+    return json_pack("{s:s, s:o, s:o, s:o}", "type", "TemplateProcessing", "single", list[0], "pair", list[1],
+                     "special_tokens", special);
+}
+
+static rf_status make_xlnet(rf_tokenizer_folder *f, const rf__spm *m, json_t **out)
+{
+    enum { XLNET_UNKNOWN = 0, SEPARATOR, CLASS, MASK = 3, NAMES = 7 };
+    static const struct { const char *key, *usual; } own[NAMES] = {
+        {"unk_token", "<unk>"}, {"sep_token", "<sep>"}, {"cls_token", "<cls>"}, {"mask_token", "<mask>"},
+        {"pad_token", "<pad>"}, {"bos_token", "<s>"},   {"eos_token", "</s>"}};
+    const char *name[NAMES];
+    int32_t at[NAMES];
+    int lower = 0;
+    rf_status status = rf__folder_flag(f, f->config_path, f->config, "do_lower_case", 0, &lower);
+    for (int i = 0; i < NAMES && !status; i++) {
+        name[i] = named(f, own[i].key, own[i].usual);
+        at[i] = rf__spm_id(m, name[i]);
+        if (at[i] < 0 || (i == XLNET_UNKNOWN && at[i])) status = lacks(f, own[i].key, name[i]);
+    }
+    if (status) return status;
+    json_t *pieces = json_array(), *added = json_array();
+    for (int32_t id = 0; id < m->n; id++) add_piece(&pieces, m->piece[id].name, (double)m->piece[id].score);
+    add_own(&added, m, 0, 0);
+    for (int i = 0; i < NAMES; i++) add_stripping(&added, at[i], name[i], true, i == MASK);
+    *out = as_tokenizer(f, m, true, XLNET_UNKNOWN, pieces, added,
+                        xlnet_frame(name[SEPARATOR], at[SEPARATOR], name[CLASS], at[CLASS]));
+    rf__json_set(out, "normalizer", albert_normalizer(lower, false, json_object_get(*out, "normalizer")));
+    return RF_OK;
+}
+
+/* ---- CamemBERT --------------------------------------------------------------------------------------------------- */
 
 /* Five pieces of fairseq's are before those of the model. */
 static rf_status make_camembert(rf_tokenizer_folder *f, const rf__spm *m, json_t **out)
@@ -366,6 +419,7 @@ static const kind kinds[] = {
     {"MBart50Tokenizer", NULL, "sentencepiece.bpe.model", make_xlm_roberta},
     {"CamembertTokenizer", "camembert", "sentencepiece.bpe.model", make_camembert},
     {"AlbertTokenizer", "albert", RF_FILE_SUBWORDS, make_albert},
+    {"XLNetTokenizer", "xlnet", RF_FILE_SUBWORDS, make_xlnet},
     {"PegasusTokenizer", "pegasus", RF_FILE_SUBWORDS, make_pegasus},
     {"DebertaV2Tokenizer", "deberta-v2", "spm.model", make_deberta},
     {"T5Tokenizer", "t5", RF_FILE_SUBWORDS, make_t5},
