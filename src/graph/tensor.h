@@ -215,8 +215,8 @@ rf_tensor *rf__segment(rf_graph *g, rf_tensor *x, rf_tensor *b, rf_tensor *e, in
 /* Concatenates for each head: y[n,h,:] = x[n,h,:], a[n,h], b[n,h].     x [N,HD], a and b [N,H], y [N,H(D+2)] */
 rf_tensor *rf__beside(rf_graph *g, rf_tensor *x, rf_tensor *a, rf_tensor *b);
 
-/* [a, 0, b]: two vectors of C numbers around C zeros, such as the biases of queries and values of a layer whose keys
- * have none. */
+/* [a, 0, b]: C numbers each around C zeros, such as the biases of queries and values of a layer whose keys have none. a
+ * of any rank; b NULL: zeros. */
 rf_tensor *rf__apart(rf_graph *g, rf_tensor *a, rf_tensor *b);
 /* Bias of KERPLE: y[r+R,h] = -e^a_h log(1 + e^b_h |r|), or with `power` -e^a_h |r|^(e^b_h), for r = -R to R. a, b [H],
  * y [2R+1,H] */

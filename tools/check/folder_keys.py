@@ -22,7 +22,7 @@ FAMILIES = {"bert": "Bert", "roformer": "RoFormer", "marian": "Marian", "roberta
             "qwen2": "Qwen2", "llama": "Llama", "distilbert": "DistilBert", "electra": "Electra", "camembert": "Camembert",
             "albert": "Albert", "mistral": "Mistral", "gpt2": "GPT2", "gpt_neox": "GPTNeoX", "deberta_v2": "DebertaV2",
             "deberta": "Deberta", "bart": "Bart", "mbart": "MBart", "m2m_100": "M2M100", "pegasus": "Pegasus", "t5": "T5",
-            "mt5": "MT5", "umt5": "UMT5"}
+            "mt5": "MT5", "umt5": "UMT5", "xlnet": "XLNet"}
 
 # Not keys of files: what callers and loaders pass, and methods of a configuration.
 CALLERS = {

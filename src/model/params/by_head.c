@@ -48,7 +48,7 @@ rf_status rf__param_read(const rf_params *params, const rf_param *p, const rf_we
 {
     if (rf__is_answer_row(params, p)) return rf__answer_row_read(params, w, t, to, why);
     int64_t stride[2];
-    const rf_weight seen = rf__transposed(p, t, stride);
+    const rf_weight seen = rf__as_here(p, t, stride);
     const rf_status status = rf__weights_read(w, &seen, to, 1, why);
     const size_t row = p->rank > 1 ? (size_t)p->dim[1] : 1;
     return status ? status : rf__param_reorder(params, p, to, row * sizeof *to, false, why);

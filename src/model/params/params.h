@@ -108,9 +108,9 @@ rf_status rf__position_frequencies(rf_params *p, const rf_weights *w, rf_error *
 rf_status rf__param_reorder(const rf_params *params, const rf_param *p, void *x, size_t row, bool to_file,
                             rf_error *why);
 
-/* Rows of RF_ROW_TRANSPOSED (transposed.c): a tensor of a file as it is here, with `stride` if it is transposed there,
- * or t itself; [rows, columns] to [columns, rows]. */
-rf_weight rf__transposed(const rf_param *p, const rf_weight *t, int64_t stride[2]);
+/* Rows of RF_ROW_TRANSPOSED and RF_ROW_HEADS (transposed.c): a tensor of a file as it is here, with `stride` if it has
+ * another form there, or t itself; [rows, columns] to [columns, rows]. */
+rf_weight rf__as_here(const rf_param *p, const rf_weight *t, int64_t stride[2]);
 void rf__transpose(float *to, const float *from, int64_t rows, int64_t columns);
 
 /* The head of a causal reranker (answer_row.c): whether p is its row; the matrix of a file that it is computed from

@@ -65,7 +65,7 @@ static bool fits(const rf_param *p, const rf_weight *t)
     int64_t stride[2];
     if (p->flags & RF_ROW_TAPS)
         return t->rank == 3 && t->dim[0] == p->dim[0] && t->dim[1] == p->dim[0] && t->dim[2] == p->dim[1] / p->dim[0];
-    const rf_weight seen = rf__transposed(p, t, stride);
+    const rf_weight seen = rf__as_here(p, t, stride);
     bool same = seen.rank == p->rank;
     for (int i = 0; same && i < p->rank; i++) same = seen.dim[i] == p->dim[i];
     return same;

@@ -64,8 +64,9 @@ static const float *in_file_order(void *user, size_t i, rf_error *why)
     const rf_param *p = &w->params->p[at];
     const float *from = w->out[i].type == RF_F32 && w->scale && w->scale[at] ? w->scale[at] : w->slab + p->offset;
     const rf_weight_out *out = &w->out[i];
-    const int64_t columns = out->rank > 2 ? p->dim[1] : out->rank > 1 ? out->dim[1] : 1;
-    const size_t row = (size_t)columns * sizeof *from, bytes = (size_t)out->dim[0] * row;
+    size_t row = sizeof *from;
+    for (int d = 1; d < out->rank; d++) row *= (size_t)out->dim[d];
+    const size_t bytes = (size_t)out->dim[0] * row;
     rf__free(w->params->ctx, w->copy);
     w->copy = rf__alloc(w->params->ctx, bytes);
     if (!w->copy) return rf_fail(why, RF_ENOMEM, "out of memory: %zu bytes of weights", bytes), NULL;
@@ -83,6 +84,15 @@ static void move(const rf_param *p, rf_weight_out *out)
     if (!(p->flags & RF_ROW_TRANSPOSED)) return;
     out->dim[0] = p->dim[1];
     out->dim[1] = p->dim[0];
+}
+
+static void split_heads(const rf_params *params, const rf_param *p, rf_weight_out *out)
+{
+    if (!(p->flags & RF_ROW_HEADS) || out->type == RF_I8) return;
+    const int64_t width = out->dim[1], H = out->dim[0] > 1 ? params->stack[p->stack].config.num_attention_heads : 1;
+    out->rank = 3;
+    out->dim[1] = H;
+    out->dim[2] = width / H;
 }
 
 /* The name of a tensor that is no parameter, with the prefix of parameters. */
@@ -132,6 +142,7 @@ static size_t list(writing *w, rf_type type, scale_name *name)
         w->out[i] = as_output(&params->p[i], w->slab, type);
         if (w->scale && w->scale[i]) n = add_scale(w->out, n, i, w->scale[i], name[i], sizeof name[i]);
         if (is_moved(&params->p[i], &w->out[i])) move(&params->p[i], &w->out[i]);
+        split_heads(params, &params->p[i], &w->out[i]);
         for (size_t k = more; k < n; k++) {
             w->owner[k] = i;
             if (params->p[i].flags & RF_ROW_REORDERED) w->out[k].data = NULL;

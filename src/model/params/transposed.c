@@ -1,20 +1,30 @@
-/* transposed.c — matrices that a file stores as their transposes (RF_ROW_TRANSPOSED): the Conv1D of GPT-2.
+/* transposed.c — matrices that a file has in another form: their transposes (RF_ROW_TRANSPOSED), as the Conv1D of GPT-2,
+ * or heads as a dimension of their own (RF_ROW_HEADS), as XLNet has them, or both.
  *
- *     here     [out, in]    y = x W^T
- *     there    [in, out]    y = x W
+ *     here     [out, in]    y = x W^T               [n, HD]
+ *     there    [in, out]    y = x W                 [n, H, D]
  *
  * Matrices in int8 are stored as here: their scales belong to rows. */
 #include "model/params/params.h"
 #include "store/store.h"
 
-rf_weight rf__transposed(const rf_param *p, const rf_weight *t, int64_t stride[2])
+rf_weight rf__as_here(const rf_param *p, const rf_weight *t, int64_t stride[2])
 {
     rf_weight seen = *t;
-    if (!(p->flags & RF_ROW_TRANSPOSED) || t->rank != 2 || rf__quantized(t)) return seen;
-    stride[0] = t->stride ? t->stride[1] : 1;
-    stride[1] = t->stride ? t->stride[0] : t->dim[1];
-    seen.dim[0] = t->dim[1];
-    seen.dim[1] = t->dim[0];
+    if (rf__quantized(t)) return seen;
+    if (p->flags & RF_ROW_HEADS && t->rank == 3 && (!t->stride || t->stride[1] == t->stride[2] * t->dim[2])) {
+        stride[0] = t->stride ? t->stride[0] : t->dim[1] * t->dim[2];
+        stride[1] = t->stride ? t->stride[2] : 1;
+        seen.rank = 2;
+        seen.dim[1] = t->dim[1] * t->dim[2];
+        seen.stride = stride;
+    }
+    if (!(p->flags & RF_ROW_TRANSPOSED) || seen.rank != 2) return seen;
+    const int64_t rows = seen.dim[0], down = seen.stride ? seen.stride[0] : seen.dim[1];
+    stride[0] = seen.stride ? seen.stride[1] : 1;
+    stride[1] = down;
+    seen.dim[0] = seen.dim[1];
+    seen.dim[1] = rows;
     seen.stride = stride;
     return seen;
 }

@@ -6,10 +6,27 @@
  * w is the parameter relative_bias here, and u needs none.
  *
  * XLNet clips distances to clamp_len and adds <q_m + s, e_j> / sqrt D, where j says whether m and n are in the same
- * segment. With q' as above, the parameter segment_bias is s - u. */
+ * segment. With q' as above, the parameter segment_bias is s - u.
+ *
+ * A folder of XLNet (families/xlnet.c) has u, v and s themselves, and transposed matrices; u is weight U below. */
 #include "model/position.h"
 
 #include <math.h>
+
+enum { KEYS, BIAS, SEGMENT_BIAS, SEGMENTS, U };         /* the parameters of a layer                                 */
+
+static bool is_folder(const rf_config *c) { return !strcmp(c->family, "xlnet"); }
+
+/* v - u or s - u, which a RoFormer with the encoding has as a parameter. */
+static rf_tensor *bias_of(rf_graph *g, const rf_layer_context *at, int which)
+{
+    rf_tensor *const b = at->weight[which];
+    if (!is_folder(at->config)) return b;
+    float *minus = rf__push(g, (size_t)rf__size(b), sizeof *minus);
+    if (!minus) return &g->nil.t;
+    for (int64_t i = 0; i < rf__size(b); i++) minus[i] = -1;
+    return rf__add(g, b, rf__mul(g, at->weight[U], rf__constant(g, minus, b->rank, b->dim)));
+}
 
 /* Kept rows are numbered 0, 1, -1, 2, -2, ... so that a longer text only needs more of them. */
 static int64_t numbered(const rf_config *c, int64_t r)
@@ -42,8 +59,9 @@ static void make(rf_graph *g, const rf_layer_context *at, int64_t clip, rf_tenso
     if (!fixed || !row_of) return;
     for (int64_t i = 0; i < all; i++) row_of[i] = (int32_t)rf__min64(i, n - 1);
     rf_tensor *waves = rf__embed(g, rf__constant(g, fixed, 2, (int64_t[]){all, C}), rows, n);
-    table[0] = rf__linear(g, waves, at->weight[0], NULL, RF_ACT_NONE);
-    table[1] = rf__dots(g, table[0], at->weight[1], H, 1 / sqrt((double)(C / H)));
+    if (is_folder(c)) waves = rf__dropout(g, waves, c->hidden_dropout_prob);
+    table[0] = rf__linear(g, waves, at->weight[KEYS], NULL, RF_ACT_NONE);
+    table[1] = rf__dots(g, table[0], bias_of(g, at, BIAS), H, 1 / sqrt((double)(C / H)));
     for (int i = 0; i < 2 && n < all; i++) table[i] = rf__rows(g, table[i], row_of, all);
 }
 
@@ -65,7 +83,7 @@ static void set_segments(rf_graph *g, const rf_layer_context *at, rf_tensor *qkv
     if (!own) return;
     for (int64_t n = 0; n < at->N; n++)
         for (int64_t i = 0; i < H * types; i++) own[n * H * types + i] = i % types == at->type[n] ? 1 : 0;
-    spec->more_query = rf__segment(g, qkv, at->weight[2], at->weight[3], H, at->type, types);
+    spec->more_query = rf__segment(g, qkv, bias_of(g, at, SEGMENT_BIAS), at->weight[SEGMENTS], H, at->type, types);
     spec->more_key = rf__constant(g, own, 2, (int64_t[]){at->N, H * types});
 }
 
@@ -78,11 +96,27 @@ static rf_status even(const rf_config *c, rf_error *why)
                    (long long)c->hidden_size);
 }
 
-#define ROWS {"attention.self.relative_key.weight", "CC", RF_INIT_NORMAL, true, 0, NULL}, \
-             {"attention.self.relative_bias", "HD", RF_INIT_ZEROS, false, 0, NULL}
-static const rf_param_row xl[] = {ROWS, {0}};
-static const rf_param_row net[] = {ROWS, {"attention.self.segment_bias", "HD", RF_INIT_ZEROS, false, 0, NULL},
-                             {"attention.self.segment_embeddings.weight", "2C", RF_INIT_NORMAL, false, 0, NULL}, {0}};
+static bool in_folder(const rf_config *c, int64_t layer)
+{
+    (void)layer;
+    return is_folder(c);
+}
+static bool elsewhere(const rf_config *c, int64_t layer) { return !in_folder(c, layer); }
+
+#define ROWS(when) {"attention.self.relative_key.weight", "CC", RF_INIT_NORMAL, true, 0, when}, \
+                   {"attention.self.relative_bias", "HD", RF_INIT_ZEROS, false, 0, when}
+static const rf_param_row xl[] = {ROWS(NULL), {0}};
+static const rf_param_row net[] = {
+    ROWS(elsewhere),
+    {"attention.self.segment_bias", "HD", RF_INIT_ZEROS, false, 0, elsewhere},
+    {"attention.self.segment_embeddings.weight", "2C", RF_INIT_NORMAL, false, 0, elsewhere},
+    {"rel_attn.r", "CC", RF_INIT_NORMAL, true, RF_ROW_HEADS | RF_ROW_TRANSPOSED, in_folder},
+    {"rel_attn.r_r_bias", "HD", RF_INIT_NORMAL, false, 0, in_folder},
+    {"rel_attn.r_s_bias", "HD", RF_INIT_NORMAL, false, 0, in_folder},
+    {"rel_attn.seg_embed", "2C", RF_INIT_NORMAL, false, RF_ROW_HEADS, in_folder},
+    {"rel_attn.r_w_bias", "HD", RF_INIT_NORMAL, false, 0, in_folder},
+    {0},
+};
 #undef ROWS
 
 static int64_t two(const rf_config *c, char letter)

@@ -1,0 +1,42 @@
+#!/bin/sh
+# xlnet.sh — an XLNet folder with spiece.model alone agrees with transformers: ids, answers to a mask, vectors, the
+# likelihood of a text, scores of pairs; before and after convert.  Without types in the settings, a pair has none.
+# Unsupported configs are rejected by name.
+. "$(dirname "$0")/../lib"
+. "$here/family_lib"
+golden=$repository/tests/golden/xlnet
+
+# answers FOLDER   ids, vectors, answers to a mask, the likelihood of a text
+answers() {
+    sed 's/.*"text": "//; s/", "ids".*//' "$golden/whole/vectors.jsonl" > texts.txt
+    golden_ids "$golden/whole/vectors.jsonl" > theirs.txt
+    token_ids "$1" < texts.txt > ours.txt
+    same theirs.txt ours.txt "ids of $1"
+    "$program" embed -q -m "$1" --pooling mean --format jsonl texts.txt > vectors.jsonl || fail "embed"
+    close_numbers "$golden/whole/vectors.jsonl" vectors.jsonl
+    "$program" fill-mask -q -m "$1" --json -k 5 'the <mask> house' | sed 's/, "sequence": "[^"]*"//g' > fill_mask.jsonl
+    close_json "$golden/whole/fill_mask.jsonl" fill_mask.jsonl
+    "$program" score -q -m "$1" --json 'the old man and the sea' | sed 's/.*"logprob\(": *[-0-9.e]*\).*/"score\1/' > logprob.txt
+    close_json "$golden/whole/logprob.txt" logprob.txt
+}
+copy whole model
+answers model
+expect 0 '' "$program" info -m model --tensors
+grep -q 'ignored *nothing' out || fail "$(grep ignored out)"
+expect 0 'read back and compared' "$program" convert model written
+answers written
+
+# A <sep> B <sep> <cls>, with the types 0, 1 and 2
+{ printf 'text\tpair\n'; sed 's/$/\tthe old man and the sea/' texts.txt; } > pairs.tsv
+expect 0 '' "$program" predict -q -m model/pairs --input pairs.tsv
+sed '1d; s/^/"score": /' out > scores.txt
+close_json "$golden/whole/pairs/scores.txt" scores.txt
+expect 0 "" "$program" convert -q --dtype int8 model/pairs int8 && expect 0 '' "$program" predict -q -m int8 --input pairs.tsv
+rm -r model/pairs
+
+right=model
+refused config.json 's/"attn_type": "bi"/"attn_type": "uni"/' 'attn_type: expected "bi", got "uni"'
+refused config.json 's/"summary_type": "last"/"summary_type": "attn"/' 'summary_type: expected last, first or mean, got "attn"'
+refused config.json 's/"summary_use_proj": true/"summary_use_proj": false/' 'summary_use_proj: expected true, got false'
+refused config.json 's/"d_head": 12/"d_head": 8/' 'd_head: '
+done_testing
