@@ -10,9 +10,9 @@ double rf__log_softmax(const float *z, int64_t V, int32_t id);
 /* RF_ERANGE: the tokenizer has more tokens than the model, and this is one of those. */
 rf_status rf__token_in_model(const rf_pipeline *p, int32_t id, rf_error *why);
 
-/* For each of the m places at[i] of the ids [n] with the types [n] (NULL: all 0), in order: the logits [vocab_size] of the text with this place masked.
- * With `mask` false, nothing is masked, and the text is computed once. The bits of a place's logits do not depend on
- * the other places.
+/* For each of the m places at[i] of the ids [n] with the types [n] (NULL: all 0), in order: the logits [vocab_size] of
+ * the text with this place masked. With `mask` false, nothing is masked, and the text is computed once. The bits of a
+ * place's logits do not depend on the other places.
  *
  *   cost       m passes over n tokens (one without `mask`), as many together as batch_tokens allows */
 typedef void rf__masked_sink(void *user, int64_t i, const float *logits);

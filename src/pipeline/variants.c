@@ -202,7 +202,8 @@ static rf_status score_proteins(variants *v, int64_t n, rf_error *why)
     for (int64_t i = 0, from = 0, to; i < n && !status; i++, from = to) {
         for (to = from; to < (int64_t)v->sites && v->site[to].variant == i; to++)
             v->id[v->first + v->site[to].at] = v->site[to].mutant;
-        status = rf__pseudo_logprobs(v->p, v->id, NULL, v->tokens, v->first, v->length, v->o->batch_tokens, logprob, why);
+        status = rf__pseudo_logprobs(v->p, v->id, NULL, v->tokens, v->first, v->length, v->o->batch_tokens, logprob,
+                                     why);
         for (int64_t r = 0; r < v->length; r++) v->score[i] += logprob[r];
         for (int64_t s = from; s < to; s++) v->id[v->first + v->site[s].at] = v->site[s].wild;
     }

@@ -145,7 +145,7 @@ static bool reserve(predictions *g, size_t tokens)
            rf__grow(ctx, &g->chosen, &g->chosens, (size_t)g->n + tokens, sizeof *g->chosen);
 }
 
-static void put(predictions *g, int32_t id, int32_t type)
+static void add_token(predictions *g, int32_t id, int32_t type)
 {
     g->id[g->N] = id;
     g->type[g->N++] = type;
@@ -173,17 +173,17 @@ static rf_status add(predictions *g, const target *p, size_t most, rf_error *why
     prediction *w = &g->word[g->B];
     *w = (prediction){.at = g->n, .n = (int64_t)(last - first), .p = p};
     g->start[0] = 0;
-    for (size_t i = 0; i < g->around.opens; i++) put(g, g->around.before[i].token, g->around.before[i].type);
+    for (size_t i = 0; i < g->around.opens; i++) add_token(g, g->around.before[i].token, g->around.before[i].type);
     for (size_t i = begin; i < end; i++) {
         const bool asked = i >= first && i < last;
-        put(g, asked ? rf_tokenizer_mask(t) : e->id[i], g->around.type);
+        add_token(g, asked ? rf_tokenizer_mask(t) : e->id[i], g->around.type);
         if (rf__token_in_model(g->p, e->id[i], why)) return RF_ERANGE;
         if (!asked) continue;
         g->row[g->n] = (int32_t)g->N - 1;
         g->label[g->n++] = e->id[i];
         w->unknown |= e->id[i] == rf_tokenizer_unk(t);
     }
-    for (size_t i = 0; i < g->around.ends; i++) put(g, g->around.after[i].token, g->around.after[i].type);
+    for (size_t i = 0; i < g->around.ends; i++) add_token(g, g->around.after[i].token, g->around.after[i].type);
     g->start[++g->B] = (int32_t)g->N;
     return RF_OK;
 }

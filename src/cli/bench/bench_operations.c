@@ -61,7 +61,7 @@ rf_status bench_list_parts(bench_job *j, const char *what, bench_body *body, voi
     *all = (parts){.n = 0};
     double passes = 0;
     const double begin = cli_seconds();
-    while (!status && (!passes || cli_seconds() < begin + j->b.seconds)) {
+    while (!status && (passes < 1 || cli_seconds() < begin + j->b.seconds)) {
         status = body(arg, why);
         passes++;
     }

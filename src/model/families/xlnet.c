@@ -1,13 +1,14 @@
 /* xlnet.c — XLNet.                                                 Yang et al. 2019; transformers' XLNetFor...
  *
- * BERT's layers (bert_layer.c) without vectors and a norm in front: scores have Transformer-XL's terms for offsets and a
- * term for segments (positions/transformer_xl.c). Queries, keys and values have no biases but u, v and s of these terms.
+ * BERT's layers (bert_layer.c) without vectors and a norm in front: scores have Transformer-XL's terms for offsets and
+ * a term for segments (positions/transformer_xl.c). Queries, keys and values have no biases but u, v and s of these
+ * terms.
  * Matrices of the attention are transposed in files, with heads as a dimension.
  *
  *     h_0     = word[id]
  *     logits  = h word^T + b                       every token sees all others; permuted targets have a second stream,
  *                                                  which pre-training alone computes
- *     labels  = drop(tanh(h_last W_s + b_s)) W + b          h_last: of the last token, <cls>; or the first, or their mean
+ *     labels  = drop(tanh(h_last W_s + b_s)) W + b          h_last: the last token, <cls>; the first; or the mean
  *
  * mask_emb, the first vector of the second stream, is read and written, not used. */
 #include "base/json.h"
@@ -122,7 +123,7 @@ static const rf_config_key keys[] = {
     RF_LACKS(attention_probs_dropout_prob),
     RF_LACKS(is_decoder),
     RF_LACKS(rotary_value),
-    /* types of the texts of a pair, of <cls>, of padding; the class has no limit of either                              */
+    /* types of the texts of a pair, of <cls>, of padding; the class has no limit of either                           */
     RF_CONFIG_KEY(type_vocab_size, WHOLE, 4, 1, 65536, RF_KEY_OURS),
     RF_CONFIG_KEY(max_position_embeddings, WHOLE, 16384, 1, 16777216, RF_KEY_OURS),
     RF_FIXED(sinusoidal_base, NUMBER, 10000),

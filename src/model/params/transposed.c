@@ -1,5 +1,5 @@
-/* transposed.c — matrices that a file has in another form: their transposes (RF_ROW_TRANSPOSED), as the Conv1D of GPT-2,
- * or heads as a dimension of their own (RF_ROW_HEADS), as XLNet has them, or both.
+/* transposed.c — matrices that a file has in another form: their transposes (RF_ROW_TRANSPOSED), as the Conv1D of
+ * GPT-2, or heads as a dimension of their own (RF_ROW_HEADS), as XLNet has them, or both.
  *
  *     here     [out, in]    y = x W^T               [n, HD]
  *     there    [in, out]    y = x W                 [n, H, D]
