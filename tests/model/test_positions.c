@@ -506,7 +506,7 @@ static void names(void **state)
     rf_config c = small("\"position_embedding_type\":\"rotery\"");
     assert_int_equal(rf__position_find(&c, &p, &why), RF_EDATA);
     t_failed(&why, RF_EDATA,
-             "position_embedding_type: expected a known encoding, got \"rotery\"; the nearest is \"rotary\"");
+             "position_embedding_type: expected ... got \"rotery\"; the nearest is \"rotary\"");
     c = small("\"position_embedding_type\":\"RoPE\"");
     why = (rf_error){0};
     assert_int_equal(rf__position_find(&c, &p, &why), RF_EDATA);
@@ -552,7 +552,7 @@ static void rows_for_tools(void **state)
     assert_null(rf__position_list[n]);
     assert_null(rf_position_at(-1));
     assert_int_equal(rf_position_of(&c, "some/file", &p, &why), RF_EDATA);
-    t_failed(&why, RF_EDATA, "some/file: position_embedding_type: expected a known encoding, got \"rotery\"");
+    t_failed(&why, RF_EDATA, "some/file: position_embedding_type: expected ... got \"rotery\"");
     assert_int_equal(rf_position_of(NULL, NULL, &p, NULL), RF_EARG);
     assert_int_equal(rf_position_of(&c, NULL, NULL, NULL), RF_EARG);
     c = small("\"position_embedding_type\":\"none\"");
