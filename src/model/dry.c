@@ -1,8 +1,6 @@
 /* dry.c — see dry.h. */
 #include "model/dry.h"
 
-#include <stdio.h>
-
 #include "graph/graph.h"
 #include "model/encoder.h"
 #include "roformer/inspect/positions.h"
@@ -108,29 +106,18 @@ rf_status rf__dry_step(const rf_params *p, const rf_dry *d, rf_dry_result *out, 
 
 /* ---- for tools: roformer/inspect/positions.h --------------------------------------------------------------------- */
 
-/* A forward pass of one text of T tokens without the head. */
-static rf_status forward(const rf_ctx *ctx, const rf_config *c, int64_t T, rf_dry_result *out, rf_error *why)
+rf_status rf_forward_cost(const rf_ctx *ctx, const rf_config *c, int64_t T, double *flops, double *bytes, rf_error *why)
 {
     rf_params p;
+    rf_dry_result pass;
+    if (!(ctx && c)) return rf__missing("rf_forward_cost", "ctx, config", why);
+    if (T < 1) return rf_fail(why, RF_ERANGE, "rf_forward_cost: tokens: expected at least 1, got %lld", (long long)T);
     rf_status status = rf__params_new(ctx, c, &p, why);
     if (status) return status;
-    status = rf__dry_step(&p, &(rf_dry){.tokens = T, .longest = T}, out, why);
+    status = rf__dry_step(&p, &(rf_dry){.tokens = T, .longest = T}, &pass, why);
     rf__params_free(&p);
-    return status;
-}
-
-rf_status rf_position_cost(const rf_ctx *ctx, const rf_config *c, int64_t T, double *flops, double *bytes,
-                           rf_error *why)
-{
-    rf_dry_result with, without;
-    if (!(ctx && c)) return rf__missing("rf_position_cost", "ctx, config", why);
-    if (T < 1) return rf_fail(why, RF_ERANGE, "rf_position_cost: tokens: expected at least 1, got %lld", (long long)T);
-    rf_config none = *c;
-    snprintf(none.position_embedding_type, sizeof none.position_embedding_type, "none");
-    rf_status status = forward(ctx, c, T, &with, why);
-    if (!status) status = forward(ctx, &none, T, &without, why);
     if (status) return status;
-    if (flops) *flops = (with.flops + with.others - without.flops - without.others) / (double)T;
-    if (bytes) *bytes = (with.moved - without.moved) / (double)T;
+    if (flops) *flops = pass.flops + pass.others;
+    if (bytes) *bytes = pass.moved;
     return RF_OK;
 }

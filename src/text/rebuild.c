@@ -72,6 +72,12 @@ const char *rf__folder_name(const rf_tokenizer_folder *f, const char *key)
     return json_string_value(json_is_object(x) ? json_object_get(x, "content") : x);
 }
 
+const char *rf__folder_named(const rf_tokenizer_folder *f, const char *key, const char *usual)
+{
+    const char *name = rf__folder_name(f, key);
+    return name ? name : usual;
+}
+
 static bool is_type(const json_t *x, const char *type)
 {
     const char *own = json_string_value(json_object_get(x, "type"));
@@ -114,10 +120,8 @@ static rf_status set_prefix(rf_tokenizer_folder *f)
 static rf_status add_frame(rf_tokenizer_folder *f)
 {
     const json_t *x = json_object_get(f->fast, "post_processor");
-    const char *cls = rf__folder_name(f, "cls_token"), *sep = rf__folder_name(f, "sep_token");
+    const char *cls = rf__folder_named(f, "cls_token", "<s>"), *sep = rf__folder_named(f, "sep_token", "</s>");
     int prefix = 0, trim = 1;
-    if (!cls) cls = "<s>";
-    if (!sep) sep = "</s>";
     if (x && !json_is_null(x)) return RF_OK;
     rf_status status = rf__folder_flag(f, f->config_path, f->config, "add_prefix_space", 0, &prefix);
     if (!status) status = rf__folder_flag(f, f->config_path, f->config, "trim_offsets", 1, &trim);
@@ -180,9 +184,8 @@ static rf_status set_ends(rf_tokenizer_folder *f, bool begin)
 /* A text and </s>, to which languages.c adds a language. */
 static rf_status end_texts(rf_tokenizer_folder *f)
 {
-    const char *eos = rf__folder_name(f, "eos_token");
+    const char *eos = rf__folder_named(f, "eos_token", "</s>");
     json_t *single = json_array(), *pair = json_array(), *tokens = json_object();
-    if (!eos) eos = "</s>";
     declare(f, &tokens, eos);
     append(&single, "Sequence", "A", 0);
     append(&pair, "Sequence", "A", 0);
@@ -196,12 +199,12 @@ static rf_status end_texts(rf_tokenizer_folder *f)
 
 static rf_status open_mask(rf_tokenizer_folder *f)
 {
-    const char *mask = rf__folder_name(f, "mask_token");
+    const char *mask = rf__folder_named(f, "mask_token", "<mask>");
     json_t *one;
     size_t i;
     json_array_foreach(json_object_get(f->fast, "added_tokens"), i, one) {
         const char *own = json_string_value(json_object_get(one, "content"));
-        if (own && !strcmp(own, mask ? mask : "<mask>") && json_object_set_new(one, "lstrip", json_true()))
+        if (own && !strcmp(own, mask) && json_object_set_new(one, "lstrip", json_true()))
             return rf_fail(f->why, RF_ENOMEM, "%s: added_tokens: out of memory", f->fast_path);
     }
     return RF_OK;

@@ -243,7 +243,7 @@ static void without_a_scale(void **state)
 {
     (void)state;
     static const struct { float first, x; const char *part; } bad[] = {
-        {0, 0, "layer.1.intermediate.dense.weight\": int8 weights: expected a value that is not 0"},
+        {0, 0, "layer.1.intermediate.dense.weight\": int8 weights: expected ... 0"},
         {1e38F, 1, "layer.1.intermediate.dense.weight\": int8 weights: row 0: expected a largest"},
         {1234.5F, 1, "layer.1.intermediate.dense.weight\": element 0 of 2048: expected a finite number, got NaN"},
     };

@@ -102,9 +102,9 @@ static void values_and_gradients(void **state)
 static void refusals(void **state)
 {
     (void)state;
-    static const char *const says[] = {"relative_query: expected a shape for clip 3",
+    static const char *const says[] = {"relative_query: expected ... 3",
                                        "clip: expected 0 or more, got -1",
-                                       "relative_bias: expected a shape for clip 2", "both more_query and more_key"};
+                                       "relative_bias: expected ... 2", "both more_query and more_key"};
     static const int32_t one[] = {0, 2};
     rf_ctx *ctx = t_ctx(1, NULL);
     for (size_t i = 0; i < RF_COUNT(says); i++) {

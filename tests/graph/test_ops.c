@@ -537,8 +537,8 @@ static void experts_refuse(void **state)
     static float x[N * C], z[N * E], w[E * F * C];
     static const struct { int64_t rows, up, down, top; rf_status code; const char *part; } all[] = {
         {N, E * F, E * F, E + 1, RF_ERANGE, "expected 1 to 4 of them"}, {N, E * F, E * F, 0, RF_ERANGE, "got 0 for 2"},
-        {N, E * F - 1, E * F, 1, RF_ESHAPE, "experts: up: expected a multiple of 4 rows of 3, got 19 of 3"},
-        {N, E * F, E, 1, RF_ESHAPE, "experts: down: expected 20 rows, as in up, got 4"},
+        {N, E * F - 1, E * F, 1, RF_ESHAPE, "experts: up: expected ... 4 rows of 3, got 19 of 3"},
+        {N, E * F, E, 1, RF_ESHAPE, "experts: down: expected 20 ... got 4"},
         {N - 1, E * F, E * F, 1, RF_ESHAPE, "experts: z: expected 2 rows"},
     };
     for (size_t i = 0; i < RF_COUNT(all); i++) {

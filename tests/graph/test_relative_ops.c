@@ -149,7 +149,7 @@ static void refusals(void **state)
         static const char *const says[] = {"dots: expected as many weights as columns",
                                            "tables for the heads, got rows of 12",
                                            "and b [N,H], got [5,12], [5,5] and", "offsets of 0 or more, got [5], [12]",
-                                           "apart: b: expected 12 elements, got 5"};
+                                           "apart: b: expected 12 ... got 5"};
         rf_graph *g = NULL;
         assert_int_equal(rf__graph_new(ctx, &g, NULL), RF_OK);
         rf_tensor *x = rf__input(g, t_normal(N * C), NULL, 2, (int64_t[]){N, C}),

@@ -385,14 +385,14 @@ static void refusals(void **state)
     rf_gemm_call g;
     refuse(ctx, (g = ok, g.m = -1, g), RF_ERANGE, "got -1, 2 and 3");
     refuse(ctx, (g = ok, g.k = INT64_MAX, g), RF_ERANGE, "2 and 9223372036854775807");
-    refuse(ctx, (g = ok, g.lda = 2, g), RF_ESHAPE, "a: expected a stride from its width, 3,");
-    refuse(ctx, (g = ok, g.b_transposed = 1, g), RF_ESHAPE, "b: expected a stride from its width, 3,");
+    refuse(ctx, (g = ok, g.lda = 2, g), RF_ESHAPE, "a: expected ... 3");
+    refuse(ctx, (g = ok, g.b_transposed = 1, g), RF_ESHAPE, "b: expected ... 3");
     refuse(ctx, (g = ok, g.ldc = 1, g), RF_ESHAPE, "c: expected a stride");
     refuse(ctx, (g = ok, g.ldc = INT64_MAX, g), RF_ESHAPE, "c: expected a stride");
     refuse(ctx, (g = ok, g.beta = 0.5F, g), RF_EARG, "beta: expected 0 or 1, got 0.5");
     refuse(ctx, (g = ok, g.beta = 1, g.bias = b, g), RF_EARG, "beta: expected 0 with a bias");
     refuse(ctx, (g = ok, g.beta = 1, g.act = RF_ACT_GELU, g), RF_EARG, "beta: expected 0 with a bias");
-    refuse(ctx, (g = ok, g.act = (rf_act)99, g), RF_EARG, "activation: expected a value of rf_act, got 99");
+    refuse(ctx, (g = ok, g.act = (rf_act)99, g), RF_EARG, "activation: expected ... rf_act, got 99");
     refuse(ctx, (g = ok, g.b = NULL, g), RF_EARG, "NULL");
     refuse(ctx, (g = ok, g.type = RF_I8, g), RF_EUNSUPPORTED, "expected f32 (0) or bf16 (1)");
     refuse(ctx, (g = ok, g.a16 = (const uint16_t *)(const void *)a, g), RF_EARG, "type: expected bf16");
@@ -408,7 +408,7 @@ static void refusals(void **state)
     assert_int_equal(rf_pack(ctx, RF_F32, 2, 3, a, &p, NULL), RF_OK);
     why = (rf_error){0};
     assert_int_equal(rf_packed_product(ctx, p, 1, a, 2, NULL, RF_ACT_NONE, c, 2, &why), RF_ESHAPE);
-    t_failed(&why, RF_ESHAPE, "x: expected a stride from its width, 3,");
+    t_failed(&why, RF_ESHAPE, "x: expected ... 3");
     rf_ctx *ref = t_ctx(1, "ref");
     why = (rf_error){0};
     assert_int_equal(rf_packed_product(ref, p, 1, a, 3, NULL, RF_ACT_NONE, c, 2, &why),

@@ -341,11 +341,11 @@ static void errors_name_their_cause(void **state)
 
     rf_rope *rope = angles(ctx, 64, RF_ROPE_PAIRS, 8);
     float *x = t_uniform(9 * 64, -1, 1);
-    REFUSED(RF_ERANGE, "token 1: expected a row from 0 to below the table's 8, got 8",
+    REFUSED(RF_ERANGE, "token 1: expected ... 0 ... 8, got 8",
             rf_rope_rotate(ctx, rope, x, x, (int32_t[]){7, 8}, 2, 1, 64, 1, &why));
-    REFUSED(RF_ERANGE, "token 0: expected a row from 0 to below the table's 8, got -1",
+    REFUSED(RF_ERANGE, "token 0: expected ... 0 ... 8, got -1",
             rf_rope_rotate(ctx, rope, x, x, (int32_t[]){-1}, 1, 1, 64, 1, &why));
-    REFUSED(RF_ERANGE, "rope: expected at most as many tokens as the table has rows, 8, got 9",
+    REFUSED(RF_ERANGE, "rope: expected ... 8, got 9",
             rf_rope_rotate(ctx, rope, x, x, NULL, 9, 1, 64, 1, &why));
     REFUSED(RF_ESHAPE, "got a width of 62", rf_rope_rotate(ctx, rope, x, x, NULL, 1, 1, 62, 1, &why));
     REFUSED(RF_ESHAPE, "got -1 tokens", rf_rope_rotate(ctx, rope, x, x, NULL, -1, 1, 64, 1, &why));

@@ -345,7 +345,7 @@ static void bad_configs_are_refused(void **state)
          RF_EDATA, "expected 0 < low < high, got 4 and 4"},
         {"\"rope_scaling\":{\"rope_type\":\"longrope\",\"factor\":2,\"original_max_position_embeddings\":64,\"short_"
          "factor\":[1,1,1],\"long_factor\":[1,1,1,1,1]}",
-         RF_EDATA, "short_factor: expected 5 numbers, one for each plane of a head, got 3"},
+         RF_EDATA, "short_factor: expected 5 numbers, ... got 3"},
         {"\"rope_scaling\":{\"rope_type\":\"longrope\",\"factor\":2,\"original_max_position_embeddings\":64,\"short_"
          "factor\":[1,1,1,1,1],\"long_factor\":[1,1,0,1,1]}",
          RF_EDATA, "long_factor[2]: expected"},

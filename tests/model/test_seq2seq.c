@@ -427,13 +427,13 @@ static void what_is_refused(void **state)
     refused(ctx, MARIAN "\"is_encoder_decoder\":false}", RF_EDATA, "is_encoder_decoder: expected true, got false");
     refused(ctx, MARIAN "\"is_decoder\":true}", RF_EUNSUPPORTED, "is_decoder: expected false, got true");
     refused(ctx, MARIAN "\"normalize_before\":true}", RF_EUNSUPPORTED,
-            "normalize_before: expected a value that identifies a supported model, got true");
+            "normalize_before: expected ... got true");
     refused(ctx, MARIAN "\"decoder_vocab_size\":7}", RF_EUNSUPPORTED,
             "decoder_vocab_size: expected vocab_size, 58101, got 7");
     refused(ctx, MARIAN "\"decoder_attention_heads\":3}", RF_EDATA,
-            "decoder_attention_heads: expected a divisor of hidden_size, 1024, got 3");
+            "decoder_attention_heads: expected ... hidden_size, 1024, got 3");
     refused(ctx, MARIAN "\"decoder_start_token_id\":58101}", RF_EDATA,
-            "decoder_start_token_id: expected an id below vocab_size, 58101, got 58101");
+            "decoder_start_token_id: expected ... vocab_size, 58101, got 58101");
     refused(ctx, MARIAN "\"decoder_layers\":0}", RF_EDATA, "decoder_layers: expected [1, 1024], got 0");
     refused(ctx, MARIAN "\"position_embedding_type\":\"rotary\"}", RF_EUNSUPPORTED,
             "expected \"sinusoidal_halves\" for a Marian, got \"rotary\"");

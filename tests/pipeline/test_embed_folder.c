@@ -167,7 +167,7 @@ static void refusals(void **state)
     refuse(&s, &o, RF_EARG, "normalize: expected -1 to 1, got 2");
     o.normalize = 0;
     o.dimensions = C + 1;
-    refuse(&s, &o, RF_EARG, "dimensions: expected at most 32, the width of the model, got 33");
+    refuse(&s, &o, RF_EARG, "dimensions: expected at most 32, ... got 33");
     rf_pipeline_close(s.p);
 
     char *below = tiny_path(s.folder, "pooling");           /* what the folder asks for is not here */

@@ -149,10 +149,10 @@ static void options_within_options_may_grow(void **state)
     rf_finetune_defaults(&f);
     o.reader.size = f.t.size = 0;
     assert_int_equal(rf_evaluate_mlm(ctx, &o, &score, &why), RF_EARG);
-    t_failed(&why, RF_EARG, "rf_reader_options: size: expected 48, got 0; fill in the defaults first");
+    t_failed(&why, RF_EARG, "rf_reader_options: size: expected 48, got 0");
     why = (rf_error){0};
     assert_int_equal(rf_finetune(ctx, &f, NULL, NULL, NULL, &why), RF_EARG);
-    t_failed(&why, RF_EARG, "rf_train_options: size: expected 824, got 0; fill in the defaults first");
+    t_failed(&why, RF_EARG, "rf_train_options: size: expected 824, got 0");
     rf_ctx_free(ctx);
 }
 

@@ -148,7 +148,7 @@ static void a_text_that_cannot_be_read_ends_the_call_there(void **state)
     assert_int_equal(mask[0].words, 5);
     s.why = (rf_error){0};
     assert_int_equal(rf_fill_mask(s.p, text, bytes, 1, NULL, &mask, &masks, NULL, &s.why), RF_EDATA);
-    t_failed(&s.why, RF_EDATA, "text: expected a mask token ([MASK])");
+    t_failed(&s.why, RF_EDATA, "text: expected ... ([MASK])");
     end(&s);
 }
 
@@ -292,7 +292,7 @@ static void what_is_missing_is_refused(void **state)
     assert_int_equal(rf_generate(s.p, "the", 3, NULL, NULL, NULL, NULL, NULL), RF_EUNSUPPORTED);
     const rf_embed_options unset = {.batch_tokens = 1};
     assert_int_equal(rf_embed_texts(s.p, text, NULL, 1, &unset, &v, NULL, &s.why), RF_EARG);
-    t_failed(&s.why, RF_EARG, "rf_embed_options: size: expected 96, got 0; fill in the defaults first");
+    t_failed(&s.why, RF_EARG, "rf_embed_options: size: expected 96, got 0");
     rf_fill_options o;
     const int32_t none = 34;
     for (int i = 0; i < 5; i++) {

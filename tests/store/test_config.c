@@ -104,7 +104,7 @@ static void ranges(void **state)
     refused("{\"num_hidden_layers\":0}", RF_EDATA, "num_hidden_layers: expected [1, 1024], got 0");
     refused("{\"num_attention_heads\":0}", RF_EDATA, "num_attention_heads: expected [1, 4096], got 0");
     refused("{\"num_attention_heads\":7}", RF_EDATA,
-            "num_attention_heads: expected a divisor of hidden_size, 768, got 7");
+            "num_attention_heads: expected ... hidden_size, 768, got 7");
     refused("{\"hidden_size\":9,\"num_attention_heads\":3}", RF_EDATA,
             "hidden_size / num_attention_heads: expected an even number of columns per");
     refused("{\"layer_norm_eps\":0}", RF_EDATA, "layer_norm_eps: expected (0, 1], got 0");
@@ -112,7 +112,7 @@ static void ranges(void **state)
     refused("{\"layer_norm_eps\":1e999}", RF_EDATA, "`layer_norm_eps`: expected a number that fits into 64 bits");
     refused("{\"hidden_dropout_prob\":1.0}", RF_EDATA, "hidden_dropout_prob: expected [0, 1), got 1");
     refused("{\"rope_theta\":0}", RF_EDATA, "rope_theta: expected (1, 1e+18], got 0");
-    refused("{\"pad_token_id\":50000}", RF_EDATA, "pad_token_id: expected an id below vocab_size, 50000, got 50000");
+    refused("{\"pad_token_id\":50000}", RF_EDATA, "pad_token_id: expected ... vocab_size, 50000, got 50000");
     refused("{\"vocab_size\":\"50000\"}", RF_EDATA, "vocab_size: expected an integer, got a string");
     refused("{\"vocab_size\":50000.0}", RF_EDATA, "vocab_size: expected an integer, got a fraction");
     refused("{\"vocab_size\":null}", RF_EDATA, "vocab_size: expected an integer, got null");
@@ -136,9 +136,9 @@ static void relatives(void **state)
     refused("{\"model_type\":\"bloom\"}", RF_EUNSUPPORTED, " more, got \"bloom\"");
     refused("{\"model_type\":3}", RF_EDATA, "model_type: expected a string, got an integer");
     refused("{\"norm_type\":\"rms_norm\"}", RF_EUNSUPPORTED,
-            "norm_type: expected a value that identifies a supported model, got rms_norm");
+            "norm_type: expected ... got rms_norm");
     refused("{\"use_bias\":false}", RF_EUNSUPPORTED,
-            "use_bias: expected a value that identifies a supported model, got false");
+            "use_bias: expected ... got false");
     refused("{\"is_decoder\":\"yes\"}", RF_EDATA, "is_decoder: expected true or false, got a string");
     refused("{\"add_cross_attention\":true}", RF_EUNSUPPORTED, "add_cross_attention: expected false, got true");
     refused("{\"rope_scaling\":{\"type\":\"cubic\"}}", RF_EUNSUPPORTED,

@@ -70,7 +70,7 @@ static void silence_is_a_roformer(void **state)
         assert_string_equal(parse(text).family, classes[i][1]);
     }
     refused("{\"architectures\":[\"SomethingElse\"]}", RF_EUNSUPPORTED,
-            "architectures: expected the class of a supported model, as there is no model_type, got \"SomethingElse\"");
+            "architectures: expected ... no model_type, got \"SomethingElse\"");
     refused("{\"architectures\":[\"MobileBertModel\"]}", RF_EUNSUPPORTED, "got \"MobileBertModel\"");
     assert_int_equal(rf_config_defaults_of("gpt", &other, &why), RF_EARG);
     t_failed(&why, RF_EARG, "family: expected one of roformer, bert, ");
@@ -96,7 +96,7 @@ static void silence_is_a_roformer(void **state)
     memset(c.family, 'x', sizeof c.family);
     rf_error again = {0};
     assert_int_equal(rf__config_check(&c, "c", &again), RF_EARG);
-    t_failed(&again, RF_EARG, "family: expected a text of less than 32 bytes, got one without an end");
+    t_failed(&again, RF_EARG, "family: expected ... 32 bytes, got one without an end");
 }
 
 static void strangers_are_named(void **state)
@@ -107,11 +107,11 @@ static void strangers_are_named(void **state)
     refused("{\"model_type\":\"bloom\"}", RF_EUNSUPPORTED, " more, got \"bloom\"");
     refused("{\"model_type\":[]}", RF_EDATA, "model_type: expected a string, got a list");
     refused("{\"norm_type\":\"batch_norm\"}", RF_EUNSUPPORTED,
-            "norm_type: expected a value that identifies a supported model, got batch_norm");
+            "norm_type: expected ... got batch_norm");
     refused("{\"norm_type\":1}", RF_EDATA, "norm_type: expected a string, got an integer");
     refused("{\"use_bias\":\"no\"}", RF_EDATA, "use_bias: expected true or false, got a string");
     refused("{\"use_bias\":false}", RF_EUNSUPPORTED,
-            "use_bias: expected a value that identifies a supported model, got false");
+            "use_bias: expected ... got false");
 }
 
 int main(void)

@@ -104,7 +104,7 @@ static void what_is_refused(void **state)
         {"{\"decoder_start_token_id\": 2}", RF_EDATA, RF_OK,
          "decoder_start_token_id: expected 40, as in config.json, got 2"},
         {"{\"bad_words_ids\": [[1, 2]]}", RF_OK, RF_EUNSUPPORTED,
-         "bad_words_ids: expected words of one token, got one of 2 tokens; remove it"},
+         "bad_words_ids: expected ... got one of 2 tokens; remove it"},
         {"{\"num_beam_groups\": 2}", RF_OK, RF_EUNSUPPORTED, "num_beam_groups: expected 1, got 2"},
         {"{\"begin_suppress_tokens\": [1]}", RF_OK, RF_EUNSUPPORTED, "begin_suppress_tokens"},
         {"{\"min_length\": 0, \"num_beam_groups\": 1}", RF_OK, RF_OK, ""},

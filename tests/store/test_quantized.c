@@ -146,12 +146,12 @@ static void scales_that_cannot_be(void **state)
 #define SCALE(t, r, d0, d1, at) {.name = "a.weight_scale", .type = t, .rank = r, .dim = {d0, d1}, .data = at}
     static const struct { rf_weight_out scale; rf_status code; const char *part; } bad[] = {
         {SCALE(RF_F32, 2, 1, 1, fine), RF_EDATA,
-         "tensor \"a.weight_scale\": expected a scale for each row, [2,1] in F32, BF16 or"},
+         "tensor \"a.weight_scale\": expected ... [2,1] in F32, BF16 or"},
         {SCALE(RF_F32, 2, 1, 2, fine), RF_EDATA,
-         "tensor \"a.weight_scale\": expected a scale for each row, [2,1] in F32, BF16 or"},
+         "tensor \"a.weight_scale\": expected ... [2,1] in F32, BF16 or"},
         {SCALE(RF_F32, 1, 2, 0, fine), RF_EDATA, "of rank 1 with 2 numbers"},
         {SCALE(RF_I8, 2, 2, 1, fine), RF_EDATA,
-         "tensor \"a.weight_scale\": expected a scale for each row, [2,1] in F32, BF16 or"},
+         "tensor \"a.weight_scale\": expected ... [2,1] in F32, BF16 or"},
         {SCALE(RF_F32, 2, 2, 1, zero), RF_EDATA, "a.weight_scale: scale of row 1: expected a positive number, got 0"},
         {SCALE(RF_F32, 2, 2, 1, negative), RF_EDATA,
          "a.weight_scale: scale of row 0: expected a positive number, got -1"},
@@ -166,7 +166,7 @@ static void scales_that_cannot_be(void **state)
     rf_error why = {0};
     rf_weights *w = file_of(&none, 1);
     rf__quantized_check(ctx, w, rf__weights_find(w, "a.weight"), true, &why);
-    t_failed(&why, RF_EDATA, "tensor \"a.weight\" is in int8: expected \"a.weight_scale\" with the scales of");
+    t_failed(&why, RF_EDATA, "tensor \"a.weight\" is in int8: expected \"a.weight_scale\"");
     why = (rf_error){0};
     rf__quantized_check(ctx, w, rf__weights_find(w, "a.weight"), false, &why);
     t_failed(&why, RF_EUNSUPPORTED, "expected quantization_config in config.json");

@@ -141,12 +141,12 @@ static void damage_is_named(void **state)
         {"p/" RF_FILE_CONFIG, "{\"pooling_mode\": \"median\"}", RF_EUNSUPPORTED,
          "mean_sqrt_len_tokens or weightedmean, got \"median\""},
         {RF_FILE_SENTENCE, "{\"max_seq_length\": -1}", RF_EDATA, "max_seq_length"},
-        {"p/" RF_FILE_CONFIG, "{\"dimension\": 0}", RF_EDATA, "dimension: expected a width from 1 to 65536"},
+        {"p/" RF_FILE_CONFIG, "{\"dimension\": 0}", RF_EDATA, "dimension: expected ... 1 to 65536"},
         {"p/" RF_FILE_CONFIG, "{\"in_features\": 4, \"out_features\": 0}", RF_EDATA,
          "out_features: expected a width"},
         {RF_FILE_PROMPTS, "{\"prompts\": [\"q\"]}", RF_EDATA, "prompts: expected an object, got a list of 1"},
         {RF_FILE_PROMPTS, "{\"prompts\": {\"q\": 1}}", RF_EDATA, "prompt \"q\" is not a string"},
-        {RF_FILE_PROMPTS, "{\"default_prompt_name\": \"q\"}", RF_EDATA, "default_prompt_name: expected one of the"},
+        {RF_FILE_PROMPTS, "{\"default_prompt_name\": \"q\"}", RF_EDATA, "default_prompt_name: expected"},
     };
     rf_ctx *ctx = t_ctx(1, NULL);
     for (size_t i = 0; i < RF_COUNT(cases); i++) {

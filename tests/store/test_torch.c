@@ -238,7 +238,7 @@ static void tensors(void **state)
         {OLD(DICT(NAME, TENSOR(STORAGE("K\6"), "K\0", "K\2K\3\x86", "K\4K\1\x86")), KEYS SIX),
          "got 7 elements from 0 on"},
         {OLD(DICT(NAME, TENSOR(STORAGE("K\6"), "K\0", "K\2K\3\x86", "K\0K\1\x86")), KEYS SIX),
-         "tensor \"a\": strides: expected 6 addresses, one for each element, got 3"},
+         "tensor \"a\": strides: expected 6 ... got 3"},
         {OLD(DICT(NAME, TENSOR(STORAGE("K\6"), "K\0", MAX HALF "\x86", "K\1K\1\x86")), KEYS SIX), "not fit 64 bits"},
         {OLD(DICT(NAME, TENSOR(STORAGE("K\6"), "K\0", HALF "K\4\x86", "K\0K\0\x86")), KEYS SIX), "not fit 64 bits"},
         {OLD(DICT(NAME, TENSOR(STORAGE("K\6"), "K\0", "K\2K\3\x86", MAX "K\1\x86")), KEYS SIX),
@@ -442,7 +442,7 @@ static void zips(void **state)
         {{ROOT, {"m/../../x", SIX, 24, 0, 0}}, 2, -1, RF_EDATA, "names another folder"},
         {{ROOT, {"/etc/x", SIX, 24, 0, 0}}, 2, -1, RF_EDATA, "names another folder"},
         {{ROOT, {"m/data/0", SIX, 20, 0, 0}}, 2, -1, RF_EDATA,
-         "refused: the zip's entry \"m/data/0\": expected the 24 bytes of its tensors"},
+         "refused: the zip's entry \"m/data/0\": expected the 24"},
         {{ROOT, DATA, {"m/byteorder", "big", 3, 0, 0}}, 3, -1, RF_EUNSUPPORTED, "byteorder: expected \"little\""},
         {{{"m/data.pkl", "\x80\2cos\nsystem\n.", 13, 0, 0}}, 1, -1, RF_EUNSUPPORTED, "the object os.system"},
     };
@@ -489,7 +489,7 @@ static void folders(void **state)
     why = (rf_error){0};
     t_write(folder, "pytorch_model.bin.index.json", index, sizeof index - 1);
     assert_int_equal(rf_weights_open(ctx, folder, &w, &why), RF_EDATA);
-    t_failed(&why, RF_EDATA, "tensor \"a\": shard: expected a file name without a folder, got \"../x.bin\"");
+    t_failed(&why, RF_EDATA, "tensor \"a\": shard: expected ... got \"../x.bin\"");
     static const struct bytes good = OLD(DICT(NAME, GOOD), KEYS SIX);
     t_write(folder, "pytorch_model.bin", good.data, good.size);
     rf_weights_close(opened(folder));

@@ -62,7 +62,8 @@ void t_close(const float *got, const float *expected, int64_t n, double absolute
 void t_close_to(const float *got, const double *expected, int64_t n, double absolute, double relative);
 void t_near(double got, double expected, double absolute);
 
-/* A failure with this code whose message contains `part`. */
+/* A failure with this code whose message contains `part`: where, the key and the values, with "..." for the words
+ * between them. */
 void t_failed(const rf_error *why, rf_status code, const char *part);
 
 /* UTF-8 of one scalar by the standard (Unicode 15, table 3-6); returns its length. */

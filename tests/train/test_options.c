@@ -54,16 +54,16 @@ static void limits_name_the_option(void **state)
     REFUSED(o.warmup_init = 1, "warmup_init: expected relative_step, got none");
     REFUSED(o.whole_word_share = 0.5, "whole_word_share: expected whole_word_mask, got none");
     REFUSED((o.average_last = 2, o.ema_decay = 0.9),
-            "average_last: expected no ema_decay, got both; use one way to average weights");
+            "average_last: expected no ema_decay, got both");
     REFUSED((o.average_last = 3, o.save_total_limit = 2), "average_last: expected at most save_total_limit, 2, got 3");
     REFUSED((o.average_last = 2, o.load_best_model_at_end = 1), "average_last");
     REFUSED((o.average_last = 2, o.average_best = 2), "average_best: expected no average_last, got both");
     REFUSED((o.average_best = 2, o.ema_decay = 0.9),
-            "average_best: expected no ema_decay, got both; use one way to average weights");
+            "average_best: expected no ema_decay, got both");
     REFUSED((o.average_best = 2, o.eval_steps = 0),
-            "average_best: expected save_steps as a multiple of eval_steps above");
+            "average_best: expected save_steps ... eval_steps above");
     REFUSED((o.average_best = 2, o.eval_steps = 300),
-            "average_best: expected save_steps as a multiple of eval_steps above 0, got");
+            "average_best: expected save_steps ... eval_steps above 0, got");
     REFUSED(o.save_type = RF_I8, "save_type");
     REFUSED(o.reader.max_document = SIZE_MAX, "max_document");
     REFUSED(o.num_train_epochs = 0, "max_steps, num_train_epochs: expected one above 0, got 0 for both");
@@ -131,7 +131,7 @@ static void checkpoint_keeps_them(void **state)
     json_object_set_new(saved, "save_type", json_string("f8"));
     back = defaults();
     rf__options_restore(&back, &usual, saved, &arena, "state", changed, sizeof changed, &why);
-    t_failed(&why, RF_EDATA, "state: options: save_type: expected a value of this option, got another one");
+    t_failed(&why, RF_EDATA, "state: options: save_type: expected ... got another one");
     json_decref(saved);
     rf__arena_clear(&arena);
     rf_ctx_free(ctx);

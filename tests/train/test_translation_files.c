@@ -69,13 +69,13 @@ static void what_is_refused(void **state)
         {fewer_targets, RF_EARG, "source, target: expected the same number of files, got 2 and 1"},
         {one_side_held, RF_EARG, "validation_source, validation_target: expected the same number of files, got"},
         {large_lengths, RF_EARG, "max_length: expected at most 80, half of tokens_per_batch (--max_tokens)"},
-        {no_held, RF_EARG, "early_stopping_patience: expected held-out pairs to select the best model"},
+        {no_held, RF_EARG, "early_stopping_patience: expected"},
         {not_utf8, RF_EDATA, "b.tgt:2: "},
         {other_lines, RF_EDATA, "parallel text: expected the same number of lines, got 60 in"},
         {one_sided, RF_EUNSUPPORTED,
-         "model_type: expected that of an encoder-decoder model for translation, got roformer"},
+         "model_type: expected ... got roformer"},
         {one_segmentation, RF_EUNSUPPORTED, "subword_sampling: encode: sampling: expected a tokenizer with several"},
-        {bleu_of_none, RF_EARG, "metric_for_best_model: expected held-out pairs to select the best model, got"},
+        {bleu_of_none, RF_EARG, "metric_for_best_model: expected ... got"},
     };
     for (size_t i = 0; i < RF_COUNT(cases); i++) {
         setup s = begin(1);

@@ -27,17 +27,18 @@ import transformers
 
 WORDS = ["w%d" % i for i in range(40)]
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-LENGTHS = [1, 4, 12, 30]
+LENGTHS = [1, 4, 12, 30, 90]                 # those that the model's positions hold
 ACTS = ["gelu", "gelu", "relu", "gelu_new", "silu", "swish", "tanh", "gelu_pytorch_tanh", "gelu_fast", "gelu_python"] * 3 + ["quick_gelu", "mish"]
 PLAIN = ("MaskedLM", "SequenceClassification", "TokenClassification", "MultipleChoice", "QuestionAnswering")
 
 
 def layers(one, maybe, names):
     """Widths, by the names that a family has: width, inner width, heads, layers, activation."""
-    heads = one(1, 2, 3)
-    maybe(1, **dict(zip(names, (heads * one(4, 8, 12, 4, 8, 12, 7), one(16, 33), heads, one(1, 2, 3, 5)))))
+    heads, width = one(1, 2, 3), one(4, 8, 12, 4, 8, 12, 7)
+    maybe(1, **dict(zip(names, (heads * width, one(16, 33), heads, one(1, 2, 3, 5)))))
     maybe(0.7, **{names[4]: one(*ACTS)})
     maybe(1, vocab_size=len(WORDS) + len(SPECIAL))
+    return heads, width
 
 
 BERTS = ("hidden_size", "intermediate_size", "num_attention_heads", "num_hidden_layers", "hidden_act")
@@ -104,12 +105,50 @@ def albert(one, maybe):
     maybe(0.2, pad_token_id=one(0, 1))
 
 
-# name: the beginning of its classes, its keys, its heads besides PLAIN
+def deberta(one, maybe):
+    """Keys that all versions read, in the forms that published files have."""
+    heads, width = layers(one, maybe, BERTS)
+    maybe(0.9, max_position_embeddings=one(64, 128, 512))
+    maybe(0.9, layer_norm_eps=one(1e-7, 1e-5))
+    types = one([], ["c2p"], ["p2c"], *[["c2p", "p2c"], ["p2c", "c2p"]] * 3)
+    maybe(0.9, pos_att_type=one(types, "|".join(types) or None, " | ".join(types).upper() or None))
+    maybe(0.85, relative_attention=one(*[True] * 9, False))
+    maybe(0.6, max_relative_positions=one(-1, -1, 0, 8, 20, 64, 200))
+    maybe(0.6, position_biased_input=one(True, False, False))
+    maybe(0.6, type_vocab_size=one(0, 0, 2, 3))
+    maybe(0.6, pooler_hidden_act=one("gelu", "tanh", "relu", "gelu_fast"))
+    maybe(0.6, pooler_dropout=one(0, 0.1))
+    maybe(0.6, cls_dropout=one(None, 0.2))
+    maybe(0.6, legacy=one(True, False))
+    maybe(0.6, embedding_size=one(10, heads * width))
+    maybe(0.6, tie_word_embeddings=one(True, True, False))
+    maybe(0.6, pooler_hidden_size=heads * width)
+    return heads, width, types
+
+
+def deberta_v1(one, maybe):
+    deberta(one, maybe)
+    maybe(0.1, talking_head=one(True, False))
+
+
+def deberta_v2(one, maybe):
+    heads, width, types = deberta(one, maybe)
+    maybe(0.1, pos_att_type=types + ["p2p"])
+    maybe(0.6, position_buckets=one(-1, 4, 5, 8, 16, 32, 33, 256))
+    maybe(0.6, share_att_key=one(True, False))
+    maybe(0.6, norm_rel_ebd=one("layer_norm", "layer_norm", "none", "Layer_Norm | x"))
+    maybe(0.2, attention_head_size=width)
+    maybe(0.25, conv_kernel_size=one(0, 1, 3, 5), conv_act=one("tanh", "gelu"), conv_groups=one(1, 1, heads))
+
+
+# name: the beginning of its classes, its keys, its heads besides those of PLAIN that it has
 FAMILIES = {
     "distilbert": ("DistilBert", distilbert, ("Model",)),
     "electra": ("Electra", electra, ("Model", "PreTraining")),
     "camembert": ("Camembert", camembert, ("Model",)),
     "albert": ("Albert", albert, ("Model", "PreTraining")),
+    "deberta": ("Deberta", deberta_v1, ("Model",)),
+    "deberta_v2": ("DebertaV2", deberta_v2, ("Model",)),
 }
 
 
@@ -196,7 +235,7 @@ def answers(program, folder, model, texts, given):
 
 def compare(program, folder, model, texts):
     words = transformers.AutoTokenizer.from_pretrained(str(folder))
-    few = getattr(model.config, "type_vocab_size", 0) < 2
+    few = getattr(model.config, "type_vocab_size", 0) == 1
     if few:
         words.model_input_names = ["input_ids", "attention_mask"]
         settings = json.loads((folder / "tokenizer_config.json").read_text())
@@ -221,7 +260,7 @@ def once(program, family, seed, counts):
     pick = random.Random(f"{family} {seed}")
     stem, keys, more = FAMILIES[family]
     c = config_of(pick, keys)
-    head = "Model" if c.get("is_decoder") else pick.choice(PLAIN + more)
+    head = "Model" if c.get("is_decoder") else pick.choice([h for h in PLAIN if hasattr(transformers, stem + "For" + h)] + list(more))
     if head in ("SequenceClassification", "TokenClassification"):
         c["num_labels"] = pick.choice([1, 2, 3] if head == "SequenceClassification" else [2, 5])
     kind = getattr(transformers, stem + ("Model" if head == "Model" else "For" + head))
@@ -229,11 +268,12 @@ def once(program, family, seed, counts):
         made = getattr(transformers, stem + "Config")(**c)
         model = randomize(kind(made), seed)
         with torch.no_grad():
-            model.base_model(input_ids=torch.tensor([[2, 5, 6, 3]]))
+            ids = torch.tensor([[2, *range(len(SPECIAL), made.vocab_size), 3]])
+            model(input_ids=ids[None] if head == "MultipleChoice" else ids)
     except Exception as e:
         counts["impossible"] += 1
         return f"transformers: {type(e).__name__}: {str(e)[:90]}"
-    texts = [" ".join(pick.choice(WORDS) for _ in range(n)) for n in LENGTHS]
+    texts = [" ".join(pick.choice(WORDS) for _ in range(n)) for n in LENGTHS if n + 2 <= made.max_position_embeddings - 4]
     with tempfile.TemporaryDirectory() as t:
         folder, other = pathlib.Path(t) / "m", pathlib.Path(t) / "c"
         model.save_pretrained(folder)

@@ -48,15 +48,15 @@ int rf_position_flags(const rf_position *p);                    /* sum of RF_POS
 /* The number of parameters that the encoding adds to a model with this config. */
 int64_t rf_position_parameters(const rf_position *p, const rf_config *c);
 
-/* What the config's encoding adds to a forward pass over all layers, for each token of a text of T tokens: the
- * difference to the same model without positions, counted by the pass's own code without computing it. Tables that are
- * made once for all texts do not count.
+/* What a forward pass over all layers takes, of one text of T tokens and without the head, counted by the pass's own
+ * code without computing it. Tables that are made once for all texts do not count. An encoding adds the difference to
+ * the same config with position_embedding_type "none".
  *
  *   flops    arithmetic, a multiply-add as two; may be NULL
  *   bytes    read and written by the operations, except parameters; may be NULL
- *   others   what the config's model refuses, with the encoding or without; RF_ERANGE: T is below 1 */
-rf_status rf_position_cost(const rf_ctx *ctx, const rf_config *c, int64_t T, double *flops, double *bytes,
-                           rf_error *why);
+ *   others   what the config's model refuses; RF_ERANGE: T is below 1 */
+rf_status rf_forward_cost(const rf_ctx *ctx, const rf_config *c, int64_t T, double *flops, double *bytes,
+                          rf_error *why);
 
 /* ---- rotary positions: planes i = 0 to r/2 - 1, the fastest first ------------------------------------------------ */
 

@@ -73,7 +73,9 @@ rf_status bench_row(bench *b, const char *what, const char *shape, bench_body *b
     rf_error *why = &b->io->why;
     int n = 0;
     long inner = 1;
+    const double before = work.counter ? work.counter(arg) : 0;
     rf_status status = body(arg, why);                      /* warms caches, compiles shapes */
+    if (work.counter) work.flops = work.counter(arg) - before;
     const double begin = cli_seconds();
     if (!status) status = body(arg, why);
     const double once = cli_seconds() - begin;

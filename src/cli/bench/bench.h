@@ -23,15 +23,17 @@ typedef struct bench {
     rf_type type;               /* data type of the multiply-adds of the reference                                    */
 } bench;
 
+typedef rf_status bench_body(void *arg, rf_error *why);
+
 /* The work of one call; 0: does not apply. The reference for memory copies `copy_bytes` from one array to another. */
 typedef struct bench_work {
     double tokens, flops, bytes;
+    double (*counter)(const void *arg);     /* flops of all calls so far, instead of `flops`; NULL: none              */
     void *to;
     const void *from;
     size_t copy_bytes;
     bool alone;                 /* by one thread                                                                      */
 } bench_work;
-typedef rf_status bench_body(void *arg, rf_error *why);
 
 /* Times `body` and prints a row. Work in flops is compared with the FMA loop, work with only bytes with its copy. */
 rf_status bench_row(bench *b, const char *what, const char *shape, bench_body *body, void *arg, bench_work work);

@@ -167,14 +167,13 @@ static rf_status forward_batch(void *arg, const rf_batch *batch, int32_t from, r
 
 static rf_status forward_body(void *arg, rf_error *why) { return bench_batches(arg, forward_batch, NULL, why); }
 
+static double forward_flops(const void *arg) { return (void)arg, rf_session_flops(session); }
+
 static rf_status forward_shape(bench_job *j)
 {
     if (j->parts) return bench_list_parts(j, "encoder", forward_body, &j->now);
-    const double before = rf_session_flops(session);
-    const rf_status status = forward_body(&j->now, &j->b.io->why);
-    return status ? status
-                  : bench_row(&j->b, "encoder", j->now.name, forward_body, &j->now,
-                              (bench_work){.tokens = (double)j->now.N, .flops = rf_session_flops(session) - before});
+    return bench_row(&j->b, "encoder", j->now.name, forward_body, &j->now,
+                     (bench_work){.tokens = (double)j->now.N, .counter = forward_flops});
 }
 
 rf_status bench_forward(bench_job *j)
@@ -218,6 +217,8 @@ static rf_status train_body(void *arg, rf_error *why)
     return status ? status : rf_train_step_update(t->step, 1e-6, NULL, why);
 }
 
+static double train_flops(const void *arg) { return rf_train_step_flops(((const training *)arg)->step); }
+
 static rf_status train_shape(bench_job *j, training *t)
 {
     rf_rng r;
@@ -234,11 +235,8 @@ static rf_status train_shape(bench_job *j, training *t)
             t->label[t->labels++] = j->now.id[i];
         }
     if (j->parts) return bench_list_parts(j, "step", train_body, t);
-    const double before = rf_train_step_flops(t->step);
-    const rf_status status = train_body(t, &j->b.io->why);
-    return status ? status
-                  : bench_row(&j->b, "step", j->now.name, train_body, t,
-                              (bench_work){.tokens = (double)N, .flops = rf_train_step_flops(t->step) - before});
+    return bench_row(&j->b, "step", j->now.name, train_body, t,
+                     (bench_work){.tokens = (double)N, .counter = train_flops});
 }
 
 static training *steps;                 /* of the case that runs */

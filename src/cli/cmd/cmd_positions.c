@@ -28,19 +28,33 @@ rf_status positions_config(const positions_args *a, cli_io *io, rf_config *c)
 
 typedef struct numbers { int64_t parameters; double flops, bytes; } numbers;
 
-/* flops and bytes are NAN if the model cannot have the encoding. */
-static numbers count(const rf_ctx *ctx, const rf_position *p, const rf_config *base, int64_t T)
+static bool is(const rf_position *p, int flag) { return (rf_position_flags(p) & flag) != 0; }
+
+static rf_config with(const rf_config *base, const char *position, bool causal)
 {
     rf_config c = *base;
+    snprintf(c.position_embedding_type, sizeof c.position_embedding_type, "%s", position);
+    if (causal) c.is_decoder = 1;
+    return c;
+}
+
+/* Of a pass; NAN if the model cannot have the encoding. */
+static numbers pass(const rf_ctx *ctx, const rf_config *c, int64_t T)
+{
     numbers n = {0};
-    snprintf(c.position_embedding_type, sizeof c.position_embedding_type, "%s", rf_position_name(p));
-    if (rf_position_flags(p) & RF_POSITION_CAUSAL) c.is_decoder = 1;
-    n.parameters = rf_position_parameters(p, &c);
-    if (rf_position_cost(ctx, &c, T, &n.flops, &n.bytes, NULL)) n.flops = n.bytes = NAN;
+    if (rf_forward_cost(ctx, c, T, &n.flops, &n.bytes, NULL)) n.flops = n.bytes = NAN;
     return n;
 }
 
-static bool is(const rf_position *p, int flag) { return (rf_position_flags(p) & flag) != 0; }
+/* What the encoding adds for each token. none: passes without positions, of an encoder and of a decoder. */
+static numbers count(const rf_ctx *ctx, const rf_position *p, const rf_config *base, const numbers none[2], int64_t T)
+{
+    const bool causal = is(p, RF_POSITION_CAUSAL);
+    const rf_config c = with(base, rf_position_name(p), causal);
+    const numbers n = pass(ctx, &c, T);
+    return (numbers){rf_position_parameters(p, &c), (n.flops - none[causal].flops) / (double)T,
+                     (n.bytes - none[causal].bytes) / (double)T};
+}
 
 static json_t *row_json(const rf_position *p, const numbers *n)
 {
@@ -54,12 +68,17 @@ static json_t *row_json(const rf_position *p, const numbers *n)
 static int list(const positions_args *a, cli_io *io, const rf_config *c)
 {
     json_t *all = json_array();
+    numbers none[2];
+    for (int causal = 0; causal < 2; causal++) {
+        const rf_config plain = with(c, "none", causal);
+        none[causal] = pass(io->ctx, &plain, a->length);
+    }
     if (!a->train.json)
         printf("%-20s %12s %12s %12s  %-5s %-6s  %s\n", "position_embedding_type", "parameters", "FLOPs/token",
                "bytes/token", "shift", "longer", "");
     const rf_position *p;
     for (int i = 0; (p = rf_position_at(i)); i++) {
-        const numbers n = count(io->ctx, p, c, a->length);
+        const numbers n = count(io->ctx, p, c, none, a->length);
         char parameters[32], flops[32], bytes[32];
         cli_json_add(&all, row_json(p, &n));
         if (a->train.json) continue;

@@ -8,15 +8,7 @@
 #include "model/layers/seq2seq.h"
 
 static const rf_head_row heads[] = {RF_BART_HEADS, {0}};
-static const rf_class_row classes[] = {
-    {RF_HEAD_SEQ2SEQ, "BartForConditionalGeneration", false, false},
-    {RF_HEAD_SEQ2SEQ, "BartModel", false, false},
-    {RF_HEAD_SEQUENCE, "BartForSequenceClassification", false, false},
-    {RF_HEAD_SPAN, "BartForQuestionAnswering", false, false},
-    {0},
-};
-
-static const rf_known_key known[] = {RF_BART_IDLE};
+static const rf_class_row classes[] = {RF_BART_CLASSES("Bart"), RF_BART_TEXT_CLASSES("Bart"), {0}};
 static const rf_config_key keys[] = {RF_USUAL(classifier_dropout, 0, RF_KEY_NULL), RF_BART_KEYS(50265, 1, 2, 2, 0, 0)};
 
 /* The class has three labels if nothing names them. */
@@ -27,19 +19,7 @@ static rf_status read_labels(const char *file, const json_t *root, rf_config *c,
 }
 
 const rf_family rf__family_bart = {
-    .config = {.name = "bart",
-               .model_type = "bart",
-               .title = "BART",
-               .key = keys,
-               .known = known,
-               .class = classes,
-               .read = read_labels,
-               .position = "bart",
-               .one_width = true,
-               .pairs = true,
-               .framed = true,
-               .forced_end = 1 + 2,
-               .act = "activation_function"},
+    .config = {RF_BART_CONFIG("bart", "BART", read_labels, "bart"), .forced_end = 1 + 2},
     .head = heads,
     .both = true,
     RF_SEQ2SEQ_OF(rf__rows_source_normed, rf__seq2seq_normed_decoder, rf__seq2seq_silent_words),

@@ -11,29 +11,11 @@ static const rf_family_row which[] = {
     {{0}, 0},
 };
 static const rf_head_row heads[] = {{RF_HEAD_SEQ2SEQ, RF_HEAD_INPUT_ALL, which, rf__head_none}, {0}};
-static const rf_class_row classes[] = {
-    {RF_HEAD_SEQ2SEQ, "M2M100ForConditionalGeneration", false, false},
-    {RF_HEAD_SEQ2SEQ, "M2M100Model", false, false},
-    {0},
-};
-
-static const rf_known_key known[] = {RF_BART_IDLE};
+static const rf_class_row classes[] = {RF_BART_CLASSES("M2M100"), {0}};
 static const rf_config_key keys[] = {RF_BART_KEYS(128112, 1, 2, 2, 1, 1)};
 
 const rf_family rf__family_m2m_100 = {
-    .config = {.name = "m2m_100",
-               .model_type = "m2m_100",
-               .title = "M2M-100",
-               .key = keys,
-               .known = known,
-               .class = classes,
-               .read = rf__seq2seq_read,
-               .position = "sinusoidal_fairseq",
-               .one_width = true,
-               .pairs = true,
-               .framed = true,
-               .act = "activation_function",
-               .usual_act = RF_ACT_RELU},
+    .config = {RF_BART_CONFIG("m2m_100", "M2M-100", rf__seq2seq_read, "sinusoidal_fairseq"), .usual_act = RF_ACT_RELU},
     .head = heads,
     RF_SEQ2SEQ_OF(rf__rows_source_embeddings, rf__seq2seq_decoder, rf__seq2seq_silent_words),
 };

@@ -7,15 +7,7 @@
 #include "model/layers/seq2seq.h"
 
 static const rf_head_row heads[] = {RF_BART_HEADS, {0}};
-static const rf_class_row classes[] = {
-    {RF_HEAD_SEQ2SEQ, "MBartForConditionalGeneration", false, false},
-    {RF_HEAD_SEQ2SEQ, "MBartModel", false, false},
-    {RF_HEAD_SEQUENCE, "MBartForSequenceClassification", false, false},
-    {RF_HEAD_SPAN, "MBartForQuestionAnswering", false, false},
-    {0},
-};
-
-static const rf_known_key known[] = {RF_BART_IDLE};
+static const rf_class_row classes[] = {RF_BART_CLASSES("MBart"), RF_BART_TEXT_CLASSES("MBart"), {0}};
 static const rf_config_key keys[] = {RF_USUAL(classifier_dropout, 0, RF_KEY_NULL), RF_BART_KEYS(50265, 1, 0, 2, 0, 1)};
 
 /* The class has no default: a language begins a target. */
@@ -26,19 +18,7 @@ static rf_status read_start(const char *file, const json_t *root, rf_config *c, 
 }
 
 const rf_family rf__family_mbart = {
-    .config = {.name = "mbart",
-               .model_type = "mbart",
-               .title = "mBART",
-               .key = keys,
-               .known = known,
-               .class = classes,
-               .read = read_start,
-               .position = "bart",
-               .one_width = true,
-               .pairs = true,
-               .framed = true,
-               .forced_end = 1 + 2,
-               .act = "activation_function"},
+    .config = {RF_BART_CONFIG("mbart", "mBART", read_start, "bart"), .forced_end = 1 + 2},
     .head = heads,
     .both = true,
     .wraps = true,

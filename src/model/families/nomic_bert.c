@@ -12,15 +12,10 @@
  * The code published with the model has other names of keys (n_embd, rotary_emb_base, ...), names tensors "bert." and
  * omits biases of the head for masked tokens; transformers 5 has its own keys, and writes tensors under the published
  * names.  With qkv_proj_bias, a file is of v2, a mixture of experts with biases (nomic_bert_v2.c). */
-#include "model/layers/bert_layer.h"
+#include "model/families/nomic_bert.h"
 #include "store/store.h"
 
-static const rf_family_row embedding[] = {
-    RF_BERT_WORDS,
-    RF_TENSOR(rf_bert_embedding, norm, "emb_ln.weight", "E", ONES, false, 0),
-    RF_TENSOR(rf_bert_embedding, norm_bias, "emb_ln.bias", "E", ZEROS, false, 0),
-    {{0}, 0},
-};
+static const rf_family_row embedding[] = {RF_NOMIC_BERT_EMBEDDING, {{0}, 0}};
 
 static const rf_family_row layer[] = {
     RF_BERT_ROW("attn.Wqkv.weight", "QC", NORMAL, true, 0, qkv),
@@ -89,35 +84,18 @@ static const rf_config_alias aliases[] = {
 };
 
 static const rf_known_key known[] = {
-    RF_ONLY("prenorm", "false", "norms follow the sums with the residual"),
-    RF_ONLY("parallel_block", "false", "attention and feed-forward follow each other"),
-    RF_ONLY("use_rms_norm", "false", "norms are LayerNorms"),
-    RF_ONLY("causal", "false", "every token sees the others"),
+    RF_NOMIC_BERT_KNOWN,
     RF_ONLY("qkv_proj_bias", "false", "matrices have no biases"),
     RF_ONLY("mlp_fc1_bias", "false", "matrices have no biases"),
     RF_ONLY("mlp_fc2_bias", "false", "matrices have no biases"),
-    RF_ONLY("rotary_emb_fraction", "1", "heads are rotated whole"),
-    RF_ONLY("rotary_emb_interleaved", "false", "heads are rotated in halves"),
-    RF_ONLY("rotary_emb_scale_base", "null", "rotation does not scale"),
-    RF_ONLY("scale_attn_weights", "true", "scores are divided by the root of a head's width"),
-    RF_ONLY("scale_attn_by_inverse_layer_idx", "false", "layers have the same scale"),
     RF_ONLY("moe_every_n_layers", "0", "mixtures of experts are supported with qkv_proj_bias"),
     RF_ONLY("num_experts", "0", "mixtures of experts are supported with qkv_proj_bias"),
     RF_ONLY("num_local_experts", "0", "mixtures of experts are supported with qkv_proj_bias"),
-    RF_ONE_POSITION,
     RF_IDLE("activation_function", "read by `read_config` below"),
     RF_IDLE("head_dim", "the same"),
     RF_IDLE("max_trained_positions", "the same"),
     RF_IDLE("rotary_scaling_factor", "the same"),
     RF_IDLE("embd_pdrop", "training: hidden_dropout_prob is that of the embeddings, too"),
-    RF_IDLE("parallel_block_tied_norm", "of parallel blocks"),
-    RF_IDLE("dense_seq_output", "of a loss in training"),
-    RF_IDLE("fused_bias_fc", "speed alone"),
-    RF_IDLE("fused_dropout_add_ln", "speed alone"),
-    RF_IDLE("use_flash_attn", "speed alone"),
-    RF_IDLE("use_xentropy", "speed alone"),
-    RF_IDLE("reorder_and_upcast_attn", "precision of half floats"),
-    RF_IDLE("pad_vocab_size_multiple", "vocab_size is that of the tensors"),
     {0},
 };
 

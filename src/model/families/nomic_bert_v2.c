@@ -12,7 +12,7 @@
  *
  * The weights p of the chosen experts do not sum to 1.  config.json has the keys of the published code, which
  * transformers 5 reads as a NomicBERT without biases and experts; qkv_proj_bias distinguishes the two. */
-#include "model/layers/bert_layer.h"
+#include "model/families/nomic_bert.h"
 #include "store/store.h"
 
 #define CODE "nomic-ai/nomic-bert-2048--"
@@ -29,12 +29,7 @@ static bool mixes(const rf_config *c, int64_t layer)
 }
 static bool is_dense(const rf_config *c, int64_t layer) { return !mixes(c, layer); }
 
-static const rf_family_row embedding[] = {
-    RF_BERT_WORDS,
-    RF_TENSOR(rf_bert_embedding, norm, "emb_ln.weight", "E", ONES, false, 0),
-    RF_TENSOR(rf_bert_embedding, norm_bias, "emb_ln.bias", "E", ZEROS, false, 0),
-    {{0}, 0},
-};
+static const rf_family_row embedding[] = {RF_NOMIC_BERT_EMBEDDING, {{0}, 0}};
 
 #define DENSE(name, shape, init, decay, member) \
     RF_TENSOR_WHEN(is_dense, weights, bert.member, name, shape, init, decay, 0)
@@ -121,37 +116,20 @@ static const rf_config_key keys[] = {
 };
 
 static const rf_known_key known[] = {
-    RF_ONLY("prenorm", "false", "norms follow the sums with the residual"),
-    RF_ONLY("parallel_block", "false", "attention and feed-forward follow each other"),
-    RF_ONLY("use_rms_norm", "false", "norms are LayerNorms"),
-    RF_ONLY("causal", "false", "every token sees the others"),
+    RF_NOMIC_BERT_KNOWN,
     RF_ONLY("mlp_fc1_bias", "true", "feed-forward layers have biases"),
     RF_ONLY("mlp_fc2_bias", "true", "feed-forward layers have biases"),
-    RF_ONLY("rotary_emb_fraction", "1", "heads are rotated whole"),
-    RF_ONLY("rotary_emb_interleaved", "false", "heads are rotated in halves"),
-    RF_ONLY("rotary_emb_scale_base", "null", "rotation does not scale"),
     RF_ONLY("rotary_scaling_factor", "null", "positions are not scaled"),
-    RF_ONLY("scale_attn_weights", "true", "scores are divided by the root of a head's width"),
-    RF_ONLY("scale_attn_by_inverse_layer_idx", "false", "layers have the same scale"),
     RF_ONLY("num_shared_experts", "0", "tokens choose all their experts"),
     RF_ONLY("expert_choice_router", "false", "tokens choose experts"),
     RF_ONLY("moe_normalize_expert_weights", "false", "weights of the chosen experts are not scaled"),
     RF_ONLY("ffn_div", "1", "experts are as wide as n_inner"),
-    RF_ONE_POSITION,
     RF_IDLE("auto_map", "names the code that computes the same"),
     RF_IDLE("max_trained_positions", "positions are not scaled"),
     RF_IDLE("embd_pdrop", "training: resid_pdrop is that of the embeddings, too"),
     RF_IDLE("moe_resid_pdrop", "training: resid_pdrop is that of all layers"),
     RF_IDLE("moe_impl", "speed alone"),
     RF_IDLE("router_aux_loss_coef", "of a loss in training, which fine-tuning of the published model does not use"),
-    RF_IDLE("parallel_block_tied_norm", "of parallel blocks"),
-    RF_IDLE("dense_seq_output", "of a loss in training"),
-    RF_IDLE("fused_bias_fc", "speed alone"),
-    RF_IDLE("fused_dropout_add_ln", "speed alone"),
-    RF_IDLE("use_flash_attn", "speed alone"),
-    RF_IDLE("use_xentropy", "speed alone"),
-    RF_IDLE("reorder_and_upcast_attn", "precision of half floats"),
-    RF_IDLE("pad_vocab_size_multiple", "vocab_size is that of the tensors"),
     {0},
 };
 

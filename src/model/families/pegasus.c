@@ -7,11 +7,7 @@
 #include "model/layers/seq2seq.h"
 
 static const rf_head_row heads[] = {{RF_HEAD_SEQ2SEQ, RF_HEAD_INPUT_ALL, rf__rows_biased_words, rf__head_none}, {0}};
-static const rf_class_row classes[] = {
-    {RF_HEAD_SEQ2SEQ, "PegasusForConditionalGeneration", false, false},
-    {RF_HEAD_SEQ2SEQ, "PegasusModel", false, false},
-    {0},
-};
+static const rf_class_row classes[] = {RF_BART_CLASSES("Pegasus"), {0}};
 
 static const rf_silent silent[] = {
     {"encoder.embed_positions.weight", NULL},
@@ -22,23 +18,10 @@ static const rf_silent silent[] = {
     {"shared.weight", NULL},
     {0},
 };
-static const rf_known_key known[] = {RF_BART_IDLE};
 static const rf_config_key keys[] = {RF_BART_KEYS(50265, 0, 0, 1, 0, 1)};
 
 const rf_family rf__family_pegasus = {
-    .config = {.name = "pegasus",
-               .model_type = "pegasus",
-               .title = "Pegasus",
-               .key = keys,
-               .known = known,
-               .class = classes,
-               .read = rf__seq2seq_read,
-               .position = "sinusoidal_halves",
-               .one_width = true,
-               .pairs = true,
-               .framed = true,
-               .forced_end = 1 + 1,
-               .act = "activation_function"},
+    .config = {RF_BART_CONFIG("pegasus", "Pegasus", rf__seq2seq_read, "sinusoidal_halves"), .forced_end = 1 + 1},
     .head = heads,
     RF_SEQ2SEQ_OF(rf__rows_source_embeddings, rf__seq2seq_decoder, silent),
 };

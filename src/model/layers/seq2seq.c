@@ -103,6 +103,20 @@ const rf_silent rf__seq2seq_silent_words[] = {
     {0},
 };
 
+/* Keys of older files of BART and its relatives, which no class reads. */
+const rf_known_key rf__bart_known[] = {
+    RF_IDLE("normalize_before", "the class has its own order of norms"),
+    RF_IDLE("normalize_embedding", "the class decides"),
+    RF_IDLE("add_final_layer_norm", "the class decides"),
+    RF_IDLE("add_bias_logits", "the class decides"),
+    RF_IDLE("classif_dropout", "an older name, not read"),
+    RF_IDLE("extra_pos_embeddings", "the class decides"),
+    RF_IDLE("static_position_embeddings", "the class decides"),
+    RF_IDLE("do_blenderbot_90_layernorm", "of another class"),
+    RF_IDLE("force_bos_token_to_be_generated", "forced_bos_token_id says it"),
+    {0},
+};
+
 /* BART and its relatives have all words in common, or each side and the logits their own. Where decoder_start_token_id
  * is null, generation of transformers begins with bos_token_id. */
 rf_status rf__seq2seq_read(const char *file, const json_t *root, rf_config *c, rf_error *why)

@@ -9,6 +9,7 @@ extern const rf_family_row rf__rows_source_embeddings[], rf__rows_source_normed[
 extern const rf_family_row rf__rows_biased_words[], rf__rows_text_labels[];
 extern const rf_family_decoder rf__seq2seq_decoder, rf__seq2seq_normed_decoder;
 extern const rf_silent rf__seq2seq_silent[], rf__seq2seq_silent_words[];
+extern const rf_known_key rf__bart_known[];
 rf_status rf__seq2seq_read(const char *file, const json_t *root, rf_config *c, rf_error *why);
 
 /* The part of a row that families with two such stacks share. */
@@ -55,18 +56,18 @@ rf_status rf__seq2seq_read(const char *file, const json_t *root, rf_config *c, r
         {RF_HEAD_SEQUENCE, RF_HEAD_INPUT_END, rf__rows_text_labels, rf__head_dense_tanh}, \
         {RF_HEAD_SPAN, RF_HEAD_INPUT_ALL, rf__rows_span, rf__head_plain}
 
-/* Keys of their older files, which no class reads. */
-#define RF_BART_IDLE \
-    RF_IDLE("normalize_before", "the class has its own order of norms"), \
-        RF_IDLE("normalize_embedding", "the class decides"), RF_IDLE("add_final_layer_norm", "the class decides"), \
-        RF_IDLE("add_bias_logits", "the class decides"), RF_IDLE("classif_dropout", "an older name, not read"), \
-        RF_IDLE("extra_pos_embeddings", "the class decides"), \
-        RF_IDLE("static_position_embeddings", "the class decides"), \
-        RF_IDLE("do_blenderbot_90_layernorm", "of another class"), \
-        RF_IDLE("force_bos_token_to_be_generated", "forced_bos_token_id says it"), \
-    { \
-        0 \
-    }
+/* Their classes; for texts: those of BART and mBART besides. */
+#define RF_BART_CLASSES(stem) \
+    {RF_HEAD_SEQ2SEQ, stem "ForConditionalGeneration", false, false}, {RF_HEAD_SEQ2SEQ, stem "Model", false, false}
+#define RF_BART_TEXT_CLASSES(stem) \
+    {RF_HEAD_SEQUENCE, stem "ForSequenceClassification", false, false}, \
+        {RF_HEAD_SPAN, stem "ForQuestionAnswering", false, false}
+
+/* The part of their configs that they share, with the file's `keys` and `classes`. */
+#define RF_BART_CONFIG(name_, title_, reader, encoding) \
+    .name = name_, .model_type = name_, .title = title_, .key = keys, .known = rf__bart_known, .class = classes, \
+    .read = reader, .position = encoding, .one_width = true, .pairs = true, .framed = true, \
+    .act = "activation_function"
 
 #define RF_SEQ2SEQ_USUAL(width, layers, heads, inner, vocab, start, eos, scale) \
     RF_SEQ2SEQ_NONE("attention_probs_dropout_prob"), RF_SEQ2SEQ_NONE("embedding_size"), \

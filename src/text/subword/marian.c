@@ -338,8 +338,7 @@ static rf_status open_folder(rf_tokenizer_folder *f, rf_tokenizer **out)
 /* M2M-100's class has a token that begins texts, which no text has. */
 static rf_status add_beginning(rf_tokenizer_folder *f)
 {
-    const char *bos = rf__folder_name(f, "bos_token");
-    if (!bos) bos = "<s>";
+    const char *bos = rf__folder_named(f, "bos_token", "<s>");
     return rf__folder_add_new(f, f->config_path, (rf_added){.text = bos, .size = strlen(bos), .id = RF_ADDED_OPEN,
                                                             .special = true});
 }

@@ -261,8 +261,7 @@ static rf_status put_specials(const reading *r)
         {"bos_token", "<s>"}, {"pad_token", "<pad>"}, {"eos_token", "</s>"}, {"unk_token", "<unk>"}};
     rf_status status = RF_OK;
     for (size_t i = 0; i < RF_COUNT(row) && !status; i++) {
-        const char *name = rf__folder_name(r->f, row[i].key);
-        if (!name) name = row[i].usual;
+        const char *name = rf__folder_named(r->f, row[i].key, row[i].usual);
         status = put_word(r, name, strlen(name), i);
     }
     return status;

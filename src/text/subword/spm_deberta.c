@@ -22,8 +22,7 @@ typedef struct made { rf_tokenizer_folder *f; const rf__spm *m; json_t *list; in
 
 static const char *name_of(const made *o, int i)
 {
-    const char *name = rf__folder_name(o->f, role[i].key);
-    return name ? name : role[i].usual;
+    return rf__folder_named(o->f, role[i].key, role[i].usual);
 }
 
 /* The id of a token in the list, or -1. */

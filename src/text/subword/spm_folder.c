@@ -33,13 +33,10 @@ static const struct { const char *key, *usual; } role[] = {
     [UNKNOWN] = {"unk_token", "<unk>"}, [FIRST] = {"mask_token", "<mask>"},
 };
 
-static const char *named(const rf_tokenizer_folder *f, const char *key, const char *usual)
+static const char *name_of(const rf_tokenizer_folder *f, int i)
 {
-    const char *name = rf__folder_name(f, key);
-    return name ? name : usual;
+    return rf__folder_named(f, role[i].key, role[i].usual);
 }
-
-static const char *name_of(const rf_tokenizer_folder *f, int i) { return named(f, role[i].key, role[i].usual); }
 
 json_t *rf__spm_precompiled(const rf_tokenizer_folder *f, const rf__spm *m)
 {
@@ -191,7 +188,7 @@ static rf_status make_albert(rf_tokenizer_folder *f, const rf__spm *m, json_t **
     if (!status) status = rf__folder_flag(f, f->config_path, f->config, "do_lower_case", 1, &lower);
     if (!status) status = rf__folder_flag(f, f->config_path, f->config, "keep_accents", 0, &accents);
     for (int i = 0; i < NAMES && !status; i++) {
-        name[i] = named(f, own[i].key, own[i].usual);
+        name[i] = rf__folder_named(f, own[i].key, own[i].usual);
         at[i] = rf__spm_id(m, name[i]);
         if (at[i] < 0 || (i == ALBERT_UNKNOWN && at[i] != ALBERT_UNKNOWN)) status = lacks(f, own[i].key, name[i]);
     }
@@ -300,7 +297,7 @@ static bool put_named(head *h, const char *key, const char *usual)
     const json_t *own = json_object_get(h->f->map, key);
     if (!own) own = json_object_get(h->f->config, key);
     if (own && json_is_null(own)) return false;
-    add_head(h, named(h->f, key, usual), !strcmp(key, "mask_token"));
+    add_head(h, rf__folder_named(h->f, key, usual), !strcmp(key, "mask_token"));
     return true;
 }
 

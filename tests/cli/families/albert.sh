@@ -27,7 +27,7 @@ expect 0 'read back and compared' "$program" convert whole written-whole
 masked_folder written-whole
 
 printf 'text\tlabel\nthe red house\tx\nan old river\ty\n' > train.tsv
-expect 3 'frozen_layers: expected none for an ALBERT, whose layers share their tensors, got some' "$program" finetune --train train.tsv -m base -o x --frozen_layers 1
+expect 3 'frozen_layers: expected none for an ALBERT, .* got some' "$program" finetune --train train.tsv -m base -o x --frozen_layers 1
 expect 3 'layer_wise_lr_decay: expected none for an ALBERT' "$program" finetune --train train.tsv -m base -o y --layer_wise_lr_decay 0.9
 
 for name in groups sequence choice; do

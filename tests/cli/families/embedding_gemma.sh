@@ -24,7 +24,7 @@ input=texts.txt
 expect 0 '' "$program" search -q index -m model -k 1
 unset input
 expect 0 '' "$program" embed -q -m model --dimensions 20 -o all.npy texts.txt
-expect 2 'dimensions: expected at most 20, the width of the model, got 21' "$program" embed -m model --dimensions 21 texts.txt
+expect 2 'dimensions: expected at most 20, .* got 21' "$program" embed -m model --dimensions 21 texts.txt
 expect 0 '' "$program" embed -q -m model --dtype bf16 -o bf16.npy texts.txt
 expect 0 '' "$program" embed -q -m model --dtype int8 -o int8.npy texts.txt
 # Dense modules change the vectors of texts, not those of tokens.
@@ -41,12 +41,12 @@ printf 'text\tpair\tscore\nthe red house\tthe house\t1\nan old river\ta sea\t0\n
 expect 3 'expected no module between Pooling and Normalize, got Dense; training' "$program" finetune --task embed --train pairs.tsv -m model -o tuned --max_steps 2
 
 right=model refusing='embed -m broken -o broken.npy texts.txt'
-refused 2_Dense/config.json 's/"in_features": 24/"in_features": 25/' '2_Dense/config.json: in_features: expected 24, the width of the model.s vectors, got 25'
-refused 3_Dense/config.json 's/"in_features": 40/"in_features": 41/' '3_Dense/config.json: in_features: expected 40, the width of the module before it, got 41'
-refused 3_Dense/config.json 's/"out_features": 20/"out_features": 21/' '3_Dense: linear.weight: expected a tensor of 21 rows of 40 columns as config.json says, got another shape'
-refused 2_Dense/config.json 's/"bias": false/"bias": true/' '2_Dense: linear.bias: expected a tensor of 40 rows of 1 columns as config.json says, got none'
+refused 2_Dense/config.json 's/"in_features": 24/"in_features": 25/' '2_Dense/config.json: in_features: expected 24, .* model.s vectors, got 25'
+refused 3_Dense/config.json 's/"in_features": 40/"in_features": 41/' '3_Dense/config.json: in_features: expected 40, .* got 41'
+refused 3_Dense/config.json 's/"out_features": 20/"out_features": 21/' '3_Dense: linear.weight: expected .* 21 rows of 40 columns as config.json says, got another shape'
+refused 2_Dense/config.json 's/"bias": false/"bias": true/' '2_Dense: linear.bias: expected .* 40 rows of 1 columns as config.json says, got none'
 refused 2_Dense/config.json 's/linear.Identity/activation.PReLU/' 'activation_function: expected Identity, .*, got torch.nn.modules.activation.PReLU'
-refused 2_Dense/config.json 's/"bias": false/"bias": false, "use_residual": true/' '2_Dense: residual.weight: expected a tensor of 40 rows of 24 columns'
+refused 2_Dense/config.json 's/"bias": false/"bias": false, "use_residual": true/' '2_Dense: residual.weight: expected .* 40 rows of 24 columns'
 refused modules.json 's/dense.Dense/layer_norm.LayerNorm/' '2_Dense/config.json: unknown key in_features; did you mean dimension'
 refused modules.json 's/dense.Dense/lstm.LSTM/' 'modules.json: expected Dense, LayerNorm, Normalize or Dropout after Pooling, got LSTM'
 refused config.json 's/"sliding_window": 8/"sliding_window": 0/' 'sliding_window: expected .*, got 0'
@@ -55,5 +55,5 @@ refused config.json '0,/"sliding_attention",/s///' 'layer_types: expected num_hi
 refused config.json '0,/"sliding_attention"/s//"full_attention"/' 'layer_types.2.: expected full_attention, as the last of every 1 layers sees all tokens, got sliding_attention'
 refused config.json 's/"sliding_window_pattern": 2/"sliding_window_pattern": 3/' 'layer_types: expected full_attention as sliding_window_pattern, 3, says'
 refused config.json 's/"attn_logit_softcapping": null/"attn_logit_softcapping": 50/' 'attn_logit_softcapping: expected null, got 50'
-refused config.json 's/"num_key_value_heads": 2/"num_key_value_heads": 3/' 'num_key_value_heads: expected a divisor of num_attention_heads, 4, got 3'
+refused config.json 's/"num_key_value_heads": 2/"num_key_value_heads": 3/' 'num_key_value_heads: expected .* num_attention_heads, 4, got 3'
 done_testing

@@ -109,7 +109,7 @@ expect 0 '' "$program" generate -m whole 'the old river' && same seven out "max_
 expect 0 '' "$program" generate -m whole -n 0 'the old river' && holds out 'the old river'
 printf '{"max_length": 11}' > whole/generation_config.json
 expect 0 '' "$program" generate -m whole 'the old river' && same seven out "max_length, prompt included"
-expect 3 'prompt: expected fewer tokens than max_length, 11, got 12' "$program" generate -m whole 'the the the the the the the the the the the'
+expect 3 'prompt: expected .* max_length, 11, got 12' "$program" generate -m whole 'the the the the the the the the the the the'
 expect 0 '' "$program" generate -m whole -n 2 'the the the the the the the the the the the'
 printf '{"num_beams": 3, "max_new_tokens": 7, "repetition_penalty": 2.0}' > whole/generation_config.json
 expect 0 '' "$program" generate -m whole 'the old river' && same beams out "num_beams"
@@ -246,5 +246,5 @@ holds out "\"ids\": [$(cat ids)]"
 
 "$make_model" encoder || exit 1
 expect 3 'causal.*is_decoder false' "$program" generate -m encoder 'the'
-expect 2 'end: expected 0 with a masked model' "$program" score -m encoder --end 'the'
+expect 2 'end: expected 0' "$program" score -m encoder --end 'the'
 done_testing
