@@ -22,8 +22,8 @@
 #include "clock.h"
 #include "dnnl_peer.h"
 #include "peak.h"
+#include "roformer/kernel/gemm.h"
 #include "roformer/kernel/kernels.h"
-#include "roformer/kernel/work.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 

@@ -19,7 +19,6 @@
 #include "roformer/context.h"
 #include "../hash.h"
 #include "roformer/inspect/metrics.h"
-#include "roformer/kernel/random.h"
 #include "roformer/inspect/source.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))

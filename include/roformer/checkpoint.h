@@ -107,7 +107,7 @@ typedef struct rf_rope_scaling {
 enum { RF_ROPE_SCALING_MOST = 256 };                 /* maximum size in later versions, reserved in structs that
                                                         contain it */
 
-/* attention_type: softmax attention, or linear attention (kernel/linear_attention.h). */
+/* attention_type: softmax attention, or linear attention (kernel/attention.h). */
 typedef enum rf_attention_type { RF_ATTENTION_SOFTMAX, RF_ATTENTION_LINEAR } rf_attention_type;
 
 /* rotation_order, of linear attention. RF_ROTATE_FEATURES: rotate the features, in the numerator only (RoFormer, Eq.

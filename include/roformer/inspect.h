@@ -11,6 +11,4 @@
 #include "roformer/inspect/probe.h"
 #include "roformer/inspect/source.h"
 #include "roformer/inspect/steps.h"
-#include "roformer/kernel/random.h"
-#include "roformer/kernel/work.h"
 #endif

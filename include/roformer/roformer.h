@@ -20,7 +20,6 @@
 #include "roformer/kernel/attention.h"
 #include "roformer/kernel/gemm.h"
 #include "roformer/kernel/kernels.h"
-#include "roformer/kernel/linear_attention.h"
 #include "roformer/kernel/rope.h"
 #include "roformer/model.h"
 #include "roformer/pipeline.h"

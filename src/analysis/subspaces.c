@@ -13,7 +13,7 @@
 #include "analysis/subspaces.h"
 #include "base/base.h"
 #include "model/model.h"
-#include "roformer/kernel/random.h"
+#include "roformer/context.h"
 
 /* ---- eigenvalues ------------------------------------------------------------------------------------------------- */
 

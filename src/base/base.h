@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "roformer/context.h"
-#include "roformer/kernel/random.h"
 #include "roformer/status.h"
 
 /* ---- the context ------------------------------------------------------------------------------------------- */
@@ -93,7 +92,7 @@ typedef void rf_body(void *arg, int64_t i, int worker);
 void rf__parallel(const rf_ctx *ctx, int64_t n, rf_body *body, void *arg);
 
 /* ---- random numbers: Philox 4x32-10 (Salmon et al. 2011), a pure function of key and counter. For a sequence of
- * numbers see rf_rng (roformer/kernel/random.h). */
+ * numbers see rf_rng (roformer/context.h). */
 
 typedef struct rf_key { uint32_t k[2]; } rf_key;                       /* from a 64-bit seed                        */
 rf_key rf__make_key(uint64_t seed, uint64_t stream);                   /* independent streams of one seed           */

@@ -36,8 +36,8 @@
 #include <stdint.h>
 
 #include "kernel/gemm/products.h"
+#include "roformer/kernel/attention.h"
 #include "roformer/kernel/gemm.h"
-#include "roformer/kernel/linear_attention.h"
 #include "roformer/kernel/rope.h"
 #include "roformer/pooling.h"
 
@@ -322,8 +322,8 @@ rf_tensor *rf__gau_pair(rf_graph *g, rf_tensor *x, rf_tensor *a, rf_tensor *b, c
 rf_tensor *rf__gau_heads(rf_graph *g, rf_tensor *pair, rf_tensor *x);
 rf_tensor *rf__gau_gate(rf_graph *g, rf_tensor *x, rf_tensor *w, int64_t S);
 
-/* Linear attention over packed sequences (linear_attention.h). qkv [N,3C] as in rf__attention; returns [N,C]. All
- * arrays are copied. */
+/* Linear attention over packed sequences (roformer/kernel/attention.h). qkv [N,3C] as in rf__attention; returns [N,C].
+ * All arrays are copied. */
 rf_tensor *rf__linear_attention(rf_graph *g, rf_tensor *qkv, const rf_linear_attention_spec *spec);
 
 /* Attention with the scores of `near` for positions less than `window` apart, and those of `past` or `future`

@@ -4,7 +4,8 @@
 #include <math.h>
 
 #include "kernel/gemm/gemm_blocked.h"
-#include "roformer/kernel/work.h"
+#include "roformer/kernel/gemm.h"
+#include "roformer/kernel/kernels.h"
 #include "rungs.h"
 
 /* A missing entry of a table would crash the caller. */

@@ -15,9 +15,9 @@ awk -v floors="$floors" '
 BEGIN {
     split(floors, pair, " ")
     for (i in pair) { split(pair[i], f, ":"); floor[f[1]] = f[2] }
-    belongs("base", "context.h status.h version.h inspect/files.h inspect/held_folder.h inspect/memory_folder.h kernel/random.h")
-    belongs("kernel", "kernel/acts.def kernel/attention.h kernel/gemm.h kernel/kernels.def kernel/kernels.h kernel/rope.h kernel/rungs.def kernel/work.h")
-    belongs("graph", "kernel/linear_attention.h pooling.h")
+    belongs("base", "context.h status.h version.h inspect/files.h inspect/held_folder.h inspect/memory_folder.h")
+    belongs("kernel", "kernel/acts.def kernel/attention.h kernel/gemm.h kernel/kernels.def kernel/kernels.h kernel/rope.h kernel/rungs.def")
+    belongs("graph", "pooling.h")
     belongs("text", "tokenizer.h inspect/tokenizers.def")
     belongs("store", "checkpoint.h")
     belongs("score", "inspect/mt_score.h")

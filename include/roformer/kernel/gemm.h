@@ -1,6 +1,7 @@
 /* gemm.h — matrix products with optional bias and activation.
  *
- * The products are blocked and packed (docs/architecture.md); the reference rung "ref" uses three nested loops.
+ * Elements are RF_F32, RF_BF16 and, for packed weights, RF_I8 (rf_type in context.h). The products are blocked and
+ * packed (docs/architecture.md); the reference rung "ref" uses three nested loops.
  *
  * threads   a context may be shared. A product with a packed matrix runs at any time, on all workers, or on the calling
  *           thread alone if another call has the workers. Other products (rf_gemm) run one after the other */
@@ -14,9 +15,6 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* Types of elements. This header multiplies RF_F32, RF_BF16 and (packed weights) RF_I8. */
-typedef enum rf_type { RF_F32, RF_BF16, RF_F16, RF_I8, RF_I32 } rf_type;
 
 /* Activations, by element: RF_ACT_NONE, RF_ACT_GELU, ...; acts.def has their equations. */
 typedef enum rf_act {
@@ -108,6 +106,17 @@ rf_status rf_packed_product(const rf_ctx *ctx, const rf_packed *w, int64_t m, co
 
 /* The implementation of this context's products, for display: "built-in" or "ref". Static storage. */
 const char *rf_gemm_backend(const rf_ctx *ctx);
+
+/* ---- products: the implementations of this build, for comparison ------------------------------------------------- */
+
+/* The name of the i-th implementation, in static storage; 0 is the one that rf_gemm uses for f32; NULL past the last.
+ * *type (type may be NULL) receives the type that it multiplies. */
+const char *rf_gemm_way(const rf_ctx *ctx, int i, rf_type *type);
+
+/* rf_gemm and rf_pack with that implementation. RF_EARG: there is none with this number. */
+rf_status rf_gemm_at(const rf_ctx *ctx, int i, const rf_gemm_call *call, rf_error *why);
+rf_status rf_pack_at(const rf_ctx *ctx, int i, rf_type type, int64_t n, int64_t k, const float *w, rf_packed **out,
+                     rf_error *why);
 
 #ifdef __cplusplus
 }

@@ -1,8 +1,8 @@
-/* backends.c — lists the matrix products of this build, for programs that compare them: roformer/kernel/work.h. */
+/* backends.c — lists the matrix products of this build, for programs that compare them: roformer/kernel/gemm.h. */
 #include <string.h>
 
 #include "kernel/gemm/products.h"
-#include "roformer/kernel/work.h"
+#include "roformer/kernel/gemm.h"
 
 static const rf__products *backend_at(const rf_ctx *ctx, int i, rf_type *type)
 {
