@@ -12,8 +12,8 @@
 #include "roformer/inspect/comm.h"
 #include "roformer/model.h"
 #include "roformer/inspect/options.h"
-#include "roformer/inspect/reader.h"
-#include "roformer/inspect/mt_score.h"
+#include "roformer/inspect/files.h"
+#include "roformer/inspect/metrics.h"
 #include "roformer/inspect/train_options.def"         /* the lists of words */
 
 #ifdef __cplusplus

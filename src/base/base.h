@@ -112,7 +112,7 @@ rf_status rf__map_open(const rf_ctx *ctx, const char *path, rf_map *out, rf_erro
 void rf__map_forget(const rf_map *map, size_t offset, size_t size);    /* these pages are no longer needed          */
 void rf__map_close(const rf_ctx *ctx, rf_map *map);
 
-/* Files of folders in memory (roformer/inspect/memory_folder.h). All functions that take a context look there first.
+/* Files of folders in memory (roformer/inspect/files.h). All functions that take a context look there first.
  *
  *   rf__find_in_memory  true: the path is in such a folder; if it has no such file, data is NULL and `why` says so
  *   rf__is_there        whether the path exists

@@ -5,7 +5,7 @@
 #include "cli/bench/bench.h"
 #include "roformer/context.h"
 #include "roformer/kernel/rope.h"
-#include "roformer/inspect/source.h"
+#include "roformer/inspect/files.h"
 #include "roformer/tokenizer.h"
 #include "roformer/kernel/kernels.h"
 
