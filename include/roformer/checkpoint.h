@@ -383,6 +383,9 @@ rf_status rf_sentence_poolings(const rf_ctx *ctx, const char *folder, char *out,
  * vectors have length 1: normalized and not truncated. */
 rf_status rf_sentence_cosines(const rf_sentence *s, rf_error *why);
 
+/* The poolings of a, then those of b, whose vectors are concatenated, for rf_embed_options and rf_index_options.
+ * RF_POOL_AUTO: more than seven. */
+rf_pooling rf_pooling_join(rf_pooling a, rf_pooling b);
 
 #ifdef __cplusplus
 }

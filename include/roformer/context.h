@@ -1,5 +1,110 @@
-/* context.h — the settings that all calls share: allocator, number of threads, instruction set. And the flag that
- * cancels a call.
+/* context.h — what all calls share: the version, statuses and error messages, types, the context, the flag that cancels
+ * a call, random numbers.
+ *
+ * threads   the comment of each part says what may be shared; versions, statuses and types are only values */
+#ifndef ROFORMER_CONTEXT_H
+#define ROFORMER_CONTEXT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined __BYTE_ORDER__ && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "big endian: roformer reads and writes numbers in the processor's order; build for a little-endian machine"
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- the version of these headers ----
+ *
+ * CMakeLists.txt reads the project's version from here. */
+
+#define ROFORMER_VERSION_MAJOR 0
+#define ROFORMER_VERSION_MINOR 3
+#define ROFORMER_VERSION_PATCH 0
+
+/* #if ROFORMER_VERSION_NUMBER >= ROFORMER_VERSION_MAKE(0, 3, 0) */
+#define ROFORMER_VERSION_MAKE(major, minor, patch) ((major) * 1000000 + (minor) * 1000 + (patch))
+#define ROFORMER_VERSION_NUMBER \
+    ROFORMER_VERSION_MAKE(ROFORMER_VERSION_MAJOR, ROFORMER_VERSION_MINOR, ROFORMER_VERSION_PATCH)
+
+/* The version of the library in use, "0.3.0", which may be later than that of the headers. Static storage. */
+const char *rf_version(void);
+
+/* ---- statuses and error messages ----
+ *
+ * A call that can fail returns an rf_status and takes an optional `rf_error *why`, usually on the caller's stack. On
+ * failure, `why` (if not NULL) receives the status and one sentence that names the file, key, line or byte, the value
+ * and the limit. On success it is not changed. The library never prints, aborts or exits, and an error needs no memory.
+ *
+ *     rf_error why = {0};                                         RF_OK and no text
+ *     if (rf_pipeline_open(NULL, folder, RF_F32, &p, &why))
+ *         fprintf(stderr, "%s\n", why.text);
+ *
+ * A call does not overwrite a failure that `why` already holds. Several calls can therefore share one `why`, which then
+ * holds the first failure, its cause. To use it again after a failure, set it to (rf_error){0}. One that was never
+ * initialized has no defined content after a call. */
+
+/* One row for each status: enumerator and sentence. */
+#define RF_STATUSES(X)                                                    \
+    X(RF_OK,           "success")                                         \
+    X(RF_EARG,         "an argument is not acceptable")                   \
+    X(RF_ESHAPE,       "shapes do not fit together")                      \
+    X(RF_ERANGE,       "a value is outside its limits")                   \
+    X(RF_EDATA,        "a file or text does not hold what it must")       \
+    X(RF_EUNSUPPORTED, "well-formed, but of a kind that is not supported")\
+    X(RF_EIO,          "the operating system refused to read or write")   \
+    X(RF_ENOMEM,       "out of memory")                                   \
+    X(RF_ENUMERIC,     "a result is not finite")                          \
+    X(RF_EBUSY,        "held by another process")                         \
+    X(RF_ESTOPPED,     "stopped on request")                              \
+    X(RF_ECANCELED,    "canceled by the caller")
+
+typedef enum rf_status {
+#define RF_STATUS_ROW(name, sentence) name,
+    RF_STATUSES(RF_STATUS_ROW)
+#undef RF_STATUS_ROW
+    RF_STATUS_COUNT
+} rf_status;
+
+typedef struct rf_error {
+    rf_status code;
+    char text[320];             /* ends with a zero byte; longer messages end with " ..." */
+} rf_error;
+
+/* The sentence of a status; "unknown status" for any other value. Static storage. */
+const char *rf_status_text(rf_status status);
+
+#if defined(__GNUC__)
+#define RF_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
+#else
+#define RF_PRINTF(fmt, args)
+#endif
+
+/* Fills in `why` (if not NULL) and returns `code`, so that a failing line reads `return rf_fail(why, RF_EDATA, ...)`.
+ * If `why` already holds a failure, it is kept: the first failure is the cause. */
+rf_status rf_fail(rf_error *why, rf_status code, const char *format, ...) RF_PRINTF(3, 4);
+
+/* ---- types that several headers share ---------------------------------------------------------------------------- */
+
+/* Types of elements. */
+typedef enum rf_type { RF_F32, RF_BF16, RF_F16, RF_I8, RF_I32 } rf_type;
+
+/* The vector of a text is that of its first token, the mean, the maximum of each column, the vector of its last token,
+ * the sum over the square root of the number of tokens, or the mean with the weights 1, 2, 3, ... */
+typedef enum rf_pooling {
+    RF_POOL_AUTO = -1,                  /* only in rf_embed_options: as the folder says */
+    RF_POOL_CLS,
+    RF_POOL_MEAN,
+    RF_POOL_MAX,
+    RF_POOL_LAST,
+    RF_POOL_SQRT,                       /* mean_sqrt_len_tokens of sentence-transformers */
+    RF_POOL_WEIGHTED,                   /* weightedmean of sentence-transformers */
+    RF_POOL_SEVERAL = 0x40000000        /* in the values that rf_pooling_join returns */
+} rf_pooling;
+
+/* ---- the context: allocator, number of threads, instruction set ----
  *
  * A context never changes after it is created. Free everything that was created with it before the context itself.
  *
@@ -7,23 +112,8 @@
  * fork      a child process has the context without its workers: its calls run on the calling thread, and it may free
  *           the context. A child that needs workers must create its own context. No other thread may be in a call with
  *           the context while the process forks */
-#ifndef ROFORMER_CONTEXT_H
-#define ROFORMER_CONTEXT_H
-
-#include <stddef.h>
-#include <stdint.h>
-
-#include "roformer/status.h"
-#include "roformer/version.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 typedef struct rf_ctx rf_ctx;
-
-/* Types of elements. */
-typedef enum rf_type { RF_F32, RF_BF16, RF_F16, RF_I8, RF_I32 } rf_type;
 
 /* Memory functions. `alloc` returns `size` bytes aligned to 64, or NULL; `release` receives what alloc returned. Both
  * may be called from several threads at once: those that share the context, and the thread that writes the checkpoints

@@ -14,7 +14,6 @@
 #include "roformer/context.h"
 #include "roformer/checkpoint.h"
 #include "roformer/inspect/files.h"
-#include "roformer/pooling.h"
 #include "roformer/tokenizer.h"
 
 #ifdef __cplusplus

@@ -19,11 +19,10 @@
 #ifndef ROFORMER_PIPELINE_H
 #define ROFORMER_PIPELINE_H
 
-#include "roformer/finetune.h"
 #include "roformer/generate.h"
 #include "roformer/model.h"
 #include "roformer/inspect/files.h"
-#include "roformer/translate.h"
+#include "roformer/train.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -61,7 +60,7 @@ rf_status rf_pipeline_on(const rf_model *model, rf_pipeline **out, rf_error *why
 
 void rf_pipeline_close(rf_pipeline *p);                         /* NULL is allowed */
 
-/* From now on, the pipeline's calls and its answerer (finetune.h) check the flag `cancel` (context.h). The caller owns
+/* From now on, the pipeline's calls and its answerer (train.h) check the flag `cancel` (context.h). The caller owns
  * the flag. NULL: no flag is checked. */
 void rf_pipeline_set_cancel(rf_pipeline *p, const rf_cancel *cancel);
 

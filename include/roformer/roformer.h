@@ -1,21 +1,19 @@
 /* roformer.h — includes all headers of the library; each can also be included alone.
  *
- * To compute embeddings, fill masks, classify, generate or translate, start with pipeline.h; to train, with train.h and
- * finetune.h. The headers in roformer/kernel/ declare the kernels, attention, matrix products and rotations. Those in
+ * To compute embeddings, fill masks, classify, generate or translate, start with pipeline.h; to train, with train.h.
+ * The headers in roformer/kernel/ declare the kernels, attention, matrix products and rotations. Those in
  * roformer/inspect/ are for special purposes and for tools. */
 #ifndef ROFORMER_H
 #define ROFORMER_H
 #include "roformer/checkpoint.h"
 #include "roformer/context.h"
 #include "roformer/engine.h"
-#include "roformer/finetune.h"
 #include "roformer/generate.h"
 #include "roformer/index.h"
 #include "roformer/inspect/comm.h"
 #include "roformer/inspect/files.h"
 #include "roformer/inspect/folder.h"
 #include "roformer/inspect/metrics.h"
-#include "roformer/inspect/options.h"
 #include "roformer/inspect/positions.h"
 #include "roformer/inspect/steps.h"
 #include "roformer/kernel/attention.h"
@@ -24,10 +22,6 @@
 #include "roformer/kernel/rope.h"
 #include "roformer/model.h"
 #include "roformer/pipeline.h"
-#include "roformer/pooling.h"
-#include "roformer/status.h"
 #include "roformer/tokenizer.h"
 #include "roformer/train.h"
-#include "roformer/translate.h"
-#include "roformer/version.h"
 #endif

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "roformer/context.h"
-#include "roformer/status.h"
 
 /* ---- the context ------------------------------------------------------------------------------------------- */
 

@@ -15,15 +15,14 @@ awk -v floors="$floors" '
 BEGIN {
     split(floors, pair, " ")
     for (i in pair) { split(pair[i], f, ":"); floor[f[1]] = f[2] }
-    belongs("base", "context.h status.h version.h inspect/files.h")
+    belongs("base", "context.h inspect/files.h")
     belongs("kernel", "kernel/acts.def kernel/attention.h kernel/gemm.h kernel/kernels.def kernel/kernels.h kernel/rope.h kernel/rungs.def")
-    belongs("graph", "pooling.h")
     belongs("text", "tokenizer.h inspect/tokenizers.def")
     belongs("store", "checkpoint.h")
     belongs("score", "inspect/metrics.h")
     belongs("model", "model.h inspect/folder.h inspect/positions.h")
-    belongs("decode", "generate.h translate.h")
-    belongs("data", "finetune.h train.h inspect/finetune_options.def inspect/options.h inspect/train_options.def")
+    belongs("decode", "generate.h")
+    belongs("data", "train.h inspect/finetune_options.def inspect/train_options.def")
     belongs("dist", "inspect/comm.h")
     belongs("task", "inspect/metrics.def inspect/tasks.def")
     belongs("measure", "inspect/steps.h")
