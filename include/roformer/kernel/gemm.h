@@ -107,17 +107,6 @@ rf_status rf_packed_product(const rf_ctx *ctx, const rf_packed *w, int64_t m, co
 /* The implementation of this context's products, for display: "built-in" or "ref". Static storage. */
 const char *rf_gemm_backend(const rf_ctx *ctx);
 
-/* ---- products: the implementations of this build, for comparison ------------------------------------------------- */
-
-/* The name of the i-th implementation, in static storage; 0 is the one that rf_gemm uses for f32; NULL past the last.
- * *type (type may be NULL) receives the type that it multiplies. */
-const char *rf_gemm_way(const rf_ctx *ctx, int i, rf_type *type);
-
-/* rf_gemm and rf_pack with that implementation. RF_EARG: there is none with this number. */
-rf_status rf_gemm_at(const rf_ctx *ctx, int i, const rf_gemm_call *call, rf_error *why);
-rf_status rf_pack_at(const rf_ctx *ctx, int i, rf_type type, int64_t n, int64_t k, const float *w, rf_packed **out,
-                     rf_error *why);
-
 #ifdef __cplusplus
 }
 #endif
