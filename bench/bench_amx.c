@@ -19,8 +19,8 @@
 #include <string.h>
 
 #include "roformer/kernel/attention.h"
+#include "roformer/kernel/gemm.h"
 #include "roformer/kernel/kernels.h"
-#include "roformer/kernel/work.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 

@@ -22,7 +22,6 @@
 #include "clock.h"
 #include "peak.h"
 #include "roformer/kernel/kernels.h"
-#include "roformer/kernel/work.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 

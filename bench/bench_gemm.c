@@ -22,8 +22,8 @@
 #include "clock.h"
 #include "dnnl_peer.h"
 #include "peak.h"
+#include "roformer/kernel/gemm.h"
 #include "roformer/kernel/kernels.h"
-#include "roformer/kernel/work.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -88,15 +88,14 @@ static void must(rf_status s, const rf_error *why)
     exit(1);
 }
 
-/* One problem on one way: its operands, and its weights several times over for the memory-bound cases. */
+/* One problem in one type: its operands, and its weights several times over for the memory-bound cases. */
 typedef struct job {
     const rf_ctx *ctx;
-    int way;
     const problem *p;
     rf_packed *packed[MAX_COPIES];
     int copies, at;
     rf_type type;
-    const dnnl_peer_api *by;            /* by oneDNN; `way` means nothing */
+    const dnnl_peer_api *by;            /* by oneDNN; NULL: by the library */
     dnnl_peer *peer;
     rf_gemm_call call;
 } job;
@@ -156,7 +155,7 @@ static bool prepare(job *j, const float *a, const float *b, float *c)
     if (j->by) return prepare_peer(j);
     rf_error why = {0};
     for (int i = 0; i < j->copies; i++)
-        must(rf_pack_at(j->ctx, j->way, j->call.type, p->n, p->k, b, &j->packed[i], &why), &why);
+        must(rf_pack(j->ctx, j->call.type, p->n, p->k, b, &j->packed[i], &why), &why);
     return true;
 }
 
@@ -172,7 +171,7 @@ static void run(job *j)
              &why);
         j->at = (j->at + 1) % j->copies;
     } else {
-        must(rf_gemm_at(j->ctx, j->way, g, &why), &why);
+        must(rf_gemm(j->ctx, g, &why), &why);
     }
 }
 
@@ -197,7 +196,8 @@ static void print(const job *j, const sample *s, int rounds, bool json)
     const double gflops = 2e-6 * (double)p->m * (double)p->n * (double)p->k / m.ms;
     const char *const fma = j->type == RF_I8 ? "int8 fma" : j->type == RF_BF16 ? "bf16 fma" : "fma";
     const char *of = p->part[0] == 'm' ? "memory" : fma;
-    const char *by = j->by ? j->by->name : rf_gemm_way(j->ctx, j->way, NULL);
+    const char *const ours = j->type == RF_I8 ? "built-in, int8" : j->type == RF_BF16 ? "built-in, bf16" : "built-in";
+    const char *by = j->by ? j->by->name : ours;
     if (json)
         printf(
             "{\"case\": \"gemm %s m%lld n%lld k%lld act%d\", \"by\": \"%s\", \"ms\": %.4f, \"gflops\": %.1f, "
@@ -236,14 +236,11 @@ static double limit_of(const job *j)
 static int find_ways(const rf_ctx *ctx, const problem *p, const char *type, job *jobs)
 {
     static const char *const names[] = {[RF_F32] = "f32", [RF_BF16] = "bf16", [RF_I8] = "int8"};
-    const char *name;
+    const bool reference = !strcmp(rf_ctx_isa(ctx), "ref");
     int ways = 0;
-    rf_type of;
-    for (int i = 0; (name = rf_gemm_way(ctx, i, &of)) && ways < MAX_WAYS; i++) {
-        const bool asked = !type || !strcmp(type, names[of]);
-        if (asked && !strstr(name, "(reference)") && (of != RF_I8 || p->kind == PACKED))
-            jobs[ways++] = (job){.ctx = ctx, .way = i, .p = p, .type = of};
-    }
+    for (size_t t = 0; t < COUNT(names); t++)
+        if (names[t] && (!type || !strcmp(type, names[t])) && (t == RF_I8 ? p->kind == PACKED : !reference))
+            jobs[ways++] = (job){.ctx = ctx, .p = p, .type = (rf_type)t};
     for (int i = 0; p->kind == PACKED && i < peer_count; i++)
         for (size_t t = 0; t < COUNT(names); t++)
             if (names[t] && (!type || !strcmp(type, names[t])) && ways < MAX_WAYS)

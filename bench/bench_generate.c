@@ -29,7 +29,7 @@
 #include "peak.h"
 #include "roformer/generate.h"
 #include "roformer/model.h"
-#include "roformer/kernel/work.h"
+#include "roformer/kernel/kernels.h"
 
 enum { PROMPTS = 64, LONGEST = 256, MOST = 99, VOCABULARY = 32000, TEXTS = 8, LENGTH = 128 };
 

@@ -14,8 +14,7 @@
 #include <time.h>
 
 #include "median.h"
-#include "roformer/kernel/random.h"
-#include "roformer/kernel/work.h"
+#include "roformer/context.h"
 #include "roformer/kernel/kernels.h"
 #include "roformer/kernel/rope.h"
 

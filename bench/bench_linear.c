@@ -22,9 +22,9 @@
 
 #include "clock.h"
 #include "median.h"
-#include "roformer/kernel/linear_attention.h"
-#include "roformer/kernel/random.h"
-#include "roformer/kernel/work.h"
+#include "roformer/context.h"
+#include "roformer/kernel/attention.h"
+#include "roformer/kernel/kernels.h"
 
 enum { HEADS = 12, D = 64, ROUNDS = 101, QUADRATIC = 16384 };
 enum { FORWARD, BOTH, SOFTMAX, PASSES };

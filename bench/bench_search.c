@@ -24,8 +24,8 @@
 #include "median.h"
 #include "roformer/inspect/files.h"
 #include "roformer/index.h"
-#include "roformer/kernel/random.h"
-#include "roformer/kernel/work.h"
+#include "roformer/context.h"
+#include "roformer/kernel/kernels.h"
 
 enum { BLOCK = 4096, MOST = 999 };
 

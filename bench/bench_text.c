@@ -16,7 +16,6 @@
 #include "peak.h"
 #include "roformer/kernel/kernels.h"
 #include "roformer/roformer.h"
-#include "roformer/kernel/work.h"
 
 enum { TYPES = 3, MOST_ROUNDS = 99, MOST_RUNS = 4000, MOST_TOKENS = 512, PRODUCTS = 4 };
 

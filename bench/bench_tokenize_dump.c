@@ -148,25 +148,26 @@ static int decode(const rf_tokenizer *t, const request *q)
 
 static int train(const rf_ctx *ctx, char **arg, rf_error *why)
 {
-    rf_vocab_trainer *v;
-    if (rf_vocab_trainer_new(ctx, NULL, 8000000, &v, why)) return refuse(why);
+    rf_tokenizer_train_options o;
+    rf_tokenizer_train_defaults(&o);
+    o.tokens = atoi(arg[0]);
+    o.alphabet = atoi(arg[1]);
+    o.least = (uint64_t)atoll(arg[2]);
+    o.max_words = 8000000;
+    rf_tokenizer_trainer *trainer;
+    if (rf_tokenizer_trainer_new(ctx, "wordpiece", &o, &trainer, why)) return refuse(why);
     size_t capacity = 0;
     char *line = NULL;
     ssize_t n;
     int status = 0;
     while (!status && (n = getline(&line, &capacity, stdin)) > 0)
-        if (rf_vocab_trainer_feed(v, line, (size_t)n, why)) status = refuse(why);
-    char *vocab;
-    size_t bytes;
-    if (!status &&
-        rf_vocab_trainer_learn(v, atoi(arg[0]), atoi(arg[1]), (uint64_t)atoll(arg[2]), NULL, NULL, &vocab, &bytes, why))
-        status = refuse(why);
-    if (!status) {
-        fwrite(vocab, 1, bytes, stdout);
-        rf_vocab_trainer_release(v, vocab);
-    }
+        if (rf_tokenizer_trainer_feed(trainer, line, (size_t)n, why)) status = refuse(why);
+    rf_tokenizer *t = NULL;
+    if (!status && rf_tokenizer_trainer_finish(trainer, &t, why)) status = refuse(why);
+    for (int32_t id = 0; t && id < rf_tokenizer_size(t); id++) puts(rf_tokenizer_token(t, id));
+    rf_tokenizer_free(t);
     free(line);
-    rf_vocab_trainer_free(v);
+    rf_tokenizer_trainer_free(trainer);
     return status;
 }
 

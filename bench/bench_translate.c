@@ -21,7 +21,7 @@
 #include "median.h"
 #include "roformer/pipeline.h"
 #include "roformer/model.h"
-#include "roformer/kernel/work.h"
+#include "roformer/kernel/kernels.h"
 
 enum { LINES = 100000, ROUNDS = 99, STEPS = 20 };
 

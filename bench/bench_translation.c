@@ -29,7 +29,7 @@
 #include "roformer/inspect/files.h"
 #include "roformer/tokenizer.h"
 #include "roformer/train.h"
-#include "roformer/kernel/work.h"
+#include "roformer/kernel/kernels.h"
 
 enum { SPECIAL = 5, MOST = 99, UNCOUNTED = 2 };
 

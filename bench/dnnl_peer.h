@@ -5,7 +5,7 @@
 #ifndef BENCH_DNNL_PEER_H
 #define BENCH_DNNL_PEER_H
 
-#include "roformer/kernel/work.h"
+#include "roformer/kernel/gemm.h"
 
 typedef struct dnnl_peer dnnl_peer;
 

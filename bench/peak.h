@@ -3,7 +3,7 @@
 #ifndef BENCH_PEAK_H
 #define BENCH_PEAK_H
 
-#include "roformer/kernel/work.h"
+#include "roformer/kernel/kernels.h"
 
 /* Operations a second, all threads, measured for `length` seconds. */
 static inline double peak_of_type(const rf_ctx *ctx, rf_type type, double length)

@@ -11,7 +11,7 @@
 #include "data.h"
 #include "hash.h"
 #include "roformer/context.h"
-#include "roformer/inspect/source.h"
+#include "roformer/inspect/files.h"
 
 static const char *const endings[] = {"", ".zst", ".gz"};
 

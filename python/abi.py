@@ -215,7 +215,7 @@ def assertions(h: Header, names: set[str], structs: list[str], python: str) -> s
     space: dict[str, type[ctypes.Structure]] = {}
     exec(compile(python, "_abi.py", "exec"), space)
     out = ["/* Made by abi.py: what ctypes holds for the layout of the library's structs. */", "#include <stddef.h>",
-           '#include "roformer/roformer.h"', '#include "roformer/inspect.h"',
+           '#include "roformer/roformer.h"',
            "_Static_assert(sizeof(rf_status) == sizeof(int), \"enums\");"]
     for n in sorted(names):
         if n in h.constants:

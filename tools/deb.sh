@@ -31,7 +31,7 @@ version=$(dpkg-parsechangelog -S Version)
 upstream=${version%-*}
 rm -rf "$out"/*.deb "$out"/*.dsc "$out"/*.tar.* "$out"/*.log
 sh tools/dist.sh
-[ -f "build/roformer-$upstream.tar.gz" ] || fail "debian/changelog: expected the version of include/roformer/version.h, got $version"
+[ -f "build/roformer-$upstream.tar.gz" ] || fail "debian/changelog: expected the version of include/roformer/context.h, got $version"
 mkdir "$work/source" "$work/back"
 gzip -dc "build/roformer-$upstream.tar.gz" | tar --delete "roformer-$upstream/debian" | gzip -n -9 > "$work/source/roformer_$upstream.orig.tar.gz"
 tar -xzf "build/roformer-$upstream.tar.gz" -C "$work/source"

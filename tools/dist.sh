@@ -3,8 +3,8 @@
 # machine.
 set -eu
 cd "$(dirname "$0")/.."
-version=$(awk '/define ROFORMER_VERSION_(MAJOR|MINOR|PATCH) / { printf "%s%s", dot, $3; dot = "." }' include/roformer/version.h)
-[ -n "$version" ] || { echo "dist: include/roformer/version.h has no version" >&2; exit 1; }
+version=$(awk '/define ROFORMER_VERSION_(MAJOR|MINOR|PATCH) / { printf "%s%s", dot, $3; dot = "." }' include/roformer/context.h)
+[ -n "$version" ] || { echo "dist: include/roformer/context.h has no version" >&2; exit 1; }
 mkdir -p build
 out=build/roformer-$version.tar.gz
 git archive --format=tar --prefix="roformer-$version/" HEAD | gzip -n -9 > "$out.part"

@@ -3,7 +3,7 @@
 #ifndef LINT_H
 #define LINT_H
 
-#include "roformer/status.h"
+#include "roformer/context.h"
 
 #define rf_fail(why, code, ...) ((void)(rf_fail)(why, code, __VA_ARGS__), (rf_status)(code))
 

@@ -40,7 +40,7 @@ END {
         n = split(body, line, ";")
         for (k = 1; k <= n; k++) if (trim(line[k]) != "") member(line[k])
     }
-    print "#include <inttypes.h>\n#include <stddef.h>\n#include <stdio.h>\n#include \"roformer/roformer.h\"\n#include \"roformer/inspect.h\""
+    print "#include <inttypes.h>\n#include <stddef.h>\n#include <stdio.h>\n#include \"roformer/roformer.h\""
     print "static union { max_align_t align; unsigned char byte[65536]; } space;"
     print "static void text(const char *s)\n{\n    if (!s) { printf(\"null\"); return; }\n    putchar(34);"
     print "    for (; *s; s++) { if (*s == 34 || *s == 92) putchar(92); putchar(*s); }\n    putchar(34);\n}"

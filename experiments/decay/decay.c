@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "roformer/inspect/probe.h"
+#include "roformer/inspect/positions.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 

@@ -19,8 +19,7 @@
 #include "roformer/context.h"
 #include "../hash.h"
 #include "roformer/inspect/metrics.h"
-#include "roformer/kernel/random.h"
-#include "roformer/inspect/source.h"
+#include "roformer/inspect/files.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 

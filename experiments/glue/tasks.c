@@ -15,7 +15,7 @@
 #include "roformer/context.h"
 #include "../hash.h"
 #include "tasks.h"
-#include "roformer/inspect/source.h"
+#include "roformer/inspect/files.h"
 
 enum { COLUMNS = 64, FILES = 8 };
 

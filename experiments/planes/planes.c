@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include "roformer/context.h"
-#include "roformer/inspect/probe.h"
+#include "roformer/inspect/positions.h"
 
 enum { LENGTH = 128, PIECES = 16, STRETCHES = 16, EIGHTHS = 8, LAYERS = 64 };
 

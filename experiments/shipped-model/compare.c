@@ -16,7 +16,7 @@
 
 #include "ngrams.h"
 #include "roformer/inspect/folder.h"
-#include "roformer/inspect/probe.h"
+#include "roformer/inspect/positions.h"
 #include "roformer/train.h"
 
 enum { CAPACITY = 4096, LENGTH = 128, TEMPLATE = 2 };         /* [CLS] and [SEP] */

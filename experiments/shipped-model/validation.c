@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "../hash.h"
-#include "roformer/inspect/reader.h"
+#include "roformer/inspect/files.h"
 
 static rf_status write_held_out(rf_reader *r, double share, rf_error *why)
 {

@@ -18,7 +18,6 @@
 #include "../chart.h"
 #include "roformer/inspect/files.h"
 #include "roformer/roformer.h"
-#include "roformer/inspect/source.h"
 
 static const char *text_of(const json_t *o, const char *key)
 {

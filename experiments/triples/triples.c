@@ -20,7 +20,7 @@
 #include <jansson.h>
 
 #include "../hash.h"
-#include "roformer/inspect/reader.h"
+#include "roformer/inspect/files.h"
 
 enum { PARTS = 32, SPLITS = 3 };
 static const char *const split_name[SPLITS] = {"train", "dev", "test"};

@@ -107,7 +107,7 @@ typedef struct rf_rope_scaling {
 enum { RF_ROPE_SCALING_MOST = 256 };                 /* maximum size in later versions, reserved in structs that
                                                         contain it */
 
-/* attention_type: softmax attention, or linear attention (kernel/linear_attention.h). */
+/* attention_type: softmax attention, or linear attention (kernel/attention.h). */
 typedef enum rf_attention_type { RF_ATTENTION_SOFTMAX, RF_ATTENTION_LINEAR } rf_attention_type;
 
 /* rotation_order, of linear attention. RF_ROTATE_FEATURES: rotate the features, in the numerator only (RoFormer, Eq.
@@ -383,6 +383,9 @@ rf_status rf_sentence_poolings(const rf_ctx *ctx, const char *folder, char *out,
  * vectors have length 1: normalized and not truncated. */
 rf_status rf_sentence_cosines(const rf_sentence *s, rf_error *why);
 
+/* The poolings of a, then those of b, whose vectors are concatenated, for rf_embed_options and rf_index_options.
+ * RF_POOL_AUTO: more than seven. */
+rf_pooling rf_pooling_join(rf_pooling a, rf_pooling b);
 
 #ifdef __cplusplus
 }

@@ -13,8 +13,7 @@
 
 #include "roformer/context.h"
 #include "roformer/checkpoint.h"
-#include "roformer/inspect/memory_folder.h"
-#include "roformer/pooling.h"
+#include "roformer/inspect/files.h"
 #include "roformer/tokenizer.h"
 
 #ifdef __cplusplus
@@ -24,7 +23,7 @@ extern "C" {
 typedef struct rf_model rf_model;
 typedef struct rf_session rf_session;
 
-/* Opens a model folder, on disk or in memory (inspect/memory_folder.h). The folder holds config.json,
+/* Opens a model folder, on disk or in memory (inspect/files.h). The folder holds config.json,
  * model.safetensors or its shards, and usually a tokenizer (vocab.txt or tokenizer.json).
  *
  *   ctx        must outlive the model

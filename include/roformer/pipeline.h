@@ -1,4 +1,5 @@
-/* pipeline.h — high-level calls on a model folder: embeddings, masked tokens, labels, generated text, translations.
+/* pipeline.h — high-level calls on a model folder: embeddings, masked tokens, labels, generated text, translations,
+ * log-probabilities, mutations of proteins.
  *
  *     const char *text[] = {"A dog barks.", "Prices fell."};
  *     if (rf_pipeline_open(NULL, "folder", RF_F32, &p, &why)) ...
@@ -18,11 +19,10 @@
 #ifndef ROFORMER_PIPELINE_H
 #define ROFORMER_PIPELINE_H
 
-#include "roformer/finetune.h"
 #include "roformer/generate.h"
 #include "roformer/model.h"
-#include "roformer/inspect/reader.h"
-#include "roformer/translate.h"
+#include "roformer/inspect/files.h"
+#include "roformer/train.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -31,7 +31,7 @@ extern "C" {
 typedef struct rf_pipeline rf_pipeline;
 
 /* Opens a model folder. The model's head determines which of the calls below are possible. To open a folder that is in
- * memory, see inspect/memory_folder.h.
+ * memory, see inspect/files.h.
  *
  *   ctx        must outlive the pipeline; NULL: the pipeline creates its own context with default settings
  *   type       type in which matrices are stored and multiplied: RF_F32, RF_BF16 or RF_I8 (rf_model_open_as)
@@ -60,7 +60,7 @@ rf_status rf_pipeline_on(const rf_model *model, rf_pipeline **out, rf_error *why
 
 void rf_pipeline_close(rf_pipeline *p);                         /* NULL is allowed */
 
-/* From now on, the pipeline's calls and its answerer (finetune.h) check the flag `cancel` (context.h). The caller owns
+/* From now on, the pipeline's calls and its answerer (train.h) check the flag `cancel` (context.h). The caller owns
  * the flag. NULL: no flag is checked. */
 void rf_pipeline_set_cancel(rf_pipeline *p, const rf_cancel *cancel);
 
@@ -491,6 +491,52 @@ rf_status rf_logprob_text(rf_pipeline *p, const char *context, size_t context_by
 rf_status rf_logprob_translation(rf_pipeline *p, const char *source, size_t source_bytes, const char *text,
                                  size_t bytes, const rf_translate_options *options, const rf_text_logprob **out,
                                  rf_error *why);
+
+/* ---- mutations of a protein, under a masked language model of proteins ----
+ *
+ *     const char *mutation[] = {"A24G", "A24G:K30R"};
+ *     if (rf_score_variants(p, "MKTV...", RF_STRING, mutation, 2, NULL, &score, NULL, &why)) ...
+ *
+ * A mutation is written as wild-type residue, position, new residue; those of one variant are joined by ':', and their
+ * scores add up. Strategies and names are those of Meier et al. 2021, "Language models enable zero-shot prediction of
+ * the effects of mutations on protein function" (bioRxiv 2021.07.09.450648, Methods), with x the protein, x_M the one
+ * with the mutated position masked, w and m the residue before and after:
+ *
+ *     masked-marginals    log p(m | x_M) - log p(w | x_M)
+ *     wt-marginals        log p(m | x) - log p(w | x)
+ *     pseudo-ppl          sum over the positions i of the variant y: log p(y_i | y without i)
+ *
+ * Of a variant with several mutations, masked-marginals masks one position at a time. */
+
+typedef enum rf_scoring_strategy {
+    RF_MASKED_MARGINALS,        /* a pass for each position that occurs in the mutations */
+    RF_WT_MARGINALS,            /* one pass */
+    RF_PSEUDO_PPL               /* a pass for each position of each variant */
+} rf_scoring_strategy;
+
+typedef struct rf_variant_options {
+    size_t size;                /* of this struct, set by rf_variant_defaults */
+    rf_scoring_strategy strategy;   /* default RF_MASKED_MARGINALS */
+    int64_t offset;             /* number of the first residue of the sequence; default 1 */
+    int64_t batch_tokens;       /* tokens computed together; default 2048 */
+} rf_variant_options;
+void rf_variant_options_init(rf_variant_options *o, size_t size);
+#define rf_variant_defaults(o) rf_variant_options_init((o), sizeof *(o))
+
+/* Scores variants of a protein. The model must have a token for each residue (ESM-2, AntiBERTa2).
+ *
+ *   sequence   letters of the wild type; bytes RF_STRING: up to its terminating zero
+ *   score      [n] in the order of the mutations; positive: the model finds the new residue more likely
+ *   report     may be NULL; done, bad: as for texts, here for mutations
+ *   memory     of the pipeline, valid until its next call
+ *   RF_EDATA   the sequence is empty or has a residue that is not one token of the model; a mutation is not written as
+ *              above, its position is outside the sequence, another residue stands there, or the new one is unknown to
+ *              the model; two mutations of a variant have one position. All mutations are checked before anything is
+ *              computed
+ *   RF_EUNSUPPORTED  as rf_fill_mask */
+rf_status rf_score_variants(rf_pipeline *p, const char *sequence, size_t bytes, const char *const mutation[],
+                            int64_t n, const rf_variant_options *options, const double **score,
+                            const rf_texts_report **report, rf_error *why);
 
 #ifdef __cplusplus
 }

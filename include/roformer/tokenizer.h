@@ -236,26 +236,6 @@ int64_t rf_tokenizer_trainer_split_lines(const rf_tokenizer_trainer *t);
 rf_status rf_tokenizer_trainer_finish(rf_tokenizer_trainer *t, rf_tokenizer **out, rf_error *why);
 void rf_tokenizer_trainer_free(rf_tokenizer_trainer *t);        /* NULL is allowed */
 
-/* ---- training a WordPiece vocabulary ---------------------------------------------------------------------------- */
-
-typedef struct rf_vocab_trainer rf_vocab_trainer;
-
-/* Counts the words of all texts that it is fed. At most `max_words` different words are kept in memory; the rarest are
- * dropped. The end of a text also ends a word, so feed whole lines. `options` NULL: the defaults; the strings must
- * outlive the trainer. */
-rf_status rf_vocab_trainer_new(const rf_ctx *ctx, const rf_tokenizer_options *options, size_t max_words,
-                               rf_vocab_trainer **out, rf_error *why);
-rf_status rf_vocab_trainer_feed(rf_vocab_trainer *v, const char *text, size_t bytes, rf_error *why);
-
-/* Learns a vocabulary of `size` tokens: the five special tokens, the characters (at most `alphabet`, most frequent
- * first), then the most frequent pairs, until `size` is reached or no pair occurs `least` times. `progress` may be
- * NULL. *vocab receives the text of vocab.txt, freed with rf_vocab_trainer_release. Deterministic. */
-rf_status rf_vocab_trainer_learn(rf_vocab_trainer *v, int32_t size, int32_t alphabet, uint64_t least,
-                                 void (*progress)(void *user, int32_t done, int32_t size), void *user,
-                                 char **vocab, size_t *bytes, rf_error *why);
-void rf_vocab_trainer_release(rf_vocab_trainer *v, char *vocab);
-void rf_vocab_trainer_free(rf_vocab_trainer *v);
-
 #ifdef __cplusplus
 }
 #endif

@@ -59,7 +59,7 @@ class Layout(unittest.TestCase):
                 (("index.h", r"typedef struct rf_hit \{ int64_t row; double score; \}",
                   "typedef struct rf_hit { double score; int64_t row; }"), "rf_hit.row"),
                 (("model.h", r"    int64_t N, B;", "    int64_t B, N;"), "rf_batch.N"),
-                (("status.h", r"    X\(RF_EARG, ", "    X(RF_ENEW, \"\") X(RF_EARG, "), "RF_EARG")):
+                (("context.h", r"    X\(RF_EARG, ", "    X(RF_ENEW, \"\") X(RF_EARG, "), "RF_EARG")):
             _, errors = self.made(change)
             self.assertIn(name, errors, change)
 

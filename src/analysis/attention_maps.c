@@ -1,4 +1,4 @@
-/* attention_maps.c — attention of one sequence, all layers and heads: roformer/inspect/probe.h. */
+/* attention_maps.c — attention of one sequence, all layers and heads: roformer/inspect/positions.h. */
 #include "decode/session.h"
 #include "model/attention_probe.h"
 #include "model/encoder.h"

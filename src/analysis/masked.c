@@ -1,6 +1,6 @@
-/* masked.c — pieces of text as a batch, masked as in an evaluation: roformer/inspect/probe.h, based on batch.c. */
+/* masked.c — pieces of text as a batch, masked as in an evaluation: roformer/inspect/positions.h, based on batch.c. */
 #include "data/corpus/batch.h"
-#include "roformer/inspect/probe.h"
+#include "roformer/inspect/positions.h"
 #include "train/evaluate.h"
 
 struct rf_masked {

@@ -1,5 +1,5 @@
 /* position_report.c — measures a trained model's response to shifts, its attention, and its loss by length:
- * roformer/inspect/probe.h. */
+ * roformer/inspect/positions.h. */
 #include <math.h>
 
 #include "data/corpus/batch.h"

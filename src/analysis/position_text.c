@@ -1,7 +1,7 @@
 /* position_text.c — parts of documents that are long enough for every length to be compared. */
 #include "data/corpus/encode_corpus.h"
 #include "data/corpus/pieces.h"
-#include "roformer/inspect/probe.h"
+#include "roformer/inspect/positions.h"
 
 enum { SIZES = RF_LENGTHS };
 

@@ -1,12 +1,12 @@
 /* position_vectors.c — p_m, the vector that an absolute encoding adds to the word at position m:
- * roformer/inspect/probe.h.
+ * roformer/inspect/positions.h.
  *
  *     p_m = embed(0)_m                            the encoding's hook, applied to zero vectors */
 #include <stdio.h>
 
 #include "model/model.h"
 #include "model/positions.h"
-#include "roformer/inspect/probe.h"
+#include "roformer/inspect/positions.h"
 
 enum { PARAMETERS = 8 };                /* of an encoding, in the embeddings */
 

@@ -1,4 +1,4 @@
-/* subspaces.c — angles between the subspaces of word vectors and of position vectors: roformer/inspect/probe.h.
+/* subspaces.c — angles between the subspaces of word vectors and of position vectors: roformer/inspect/positions.h.
  *
  *     A = sum_i a_i a_i^T = Q diag(l) Q^T,   l_1 >= l_2 >= ...       [E,E] of the vectors a_i; the same for b_i
  *     U = the first k columns of Q, the fewest with l_1 + ... + l_k >= share tr A
@@ -13,7 +13,7 @@
 #include "analysis/subspaces.h"
 #include "base/base.h"
 #include "model/model.h"
-#include "roformer/kernel/random.h"
+#include "roformer/context.h"
 
 /* ---- eigenvalues ------------------------------------------------------------------------------------------------- */
 

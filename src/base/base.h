@@ -10,8 +10,6 @@
 #include <string.h>
 
 #include "roformer/context.h"
-#include "roformer/kernel/random.h"
-#include "roformer/status.h"
 
 /* ---- the context ------------------------------------------------------------------------------------------- */
 
@@ -93,7 +91,7 @@ typedef void rf_body(void *arg, int64_t i, int worker);
 void rf__parallel(const rf_ctx *ctx, int64_t n, rf_body *body, void *arg);
 
 /* ---- random numbers: Philox 4x32-10 (Salmon et al. 2011), a pure function of key and counter. For a sequence of
- * numbers see rf_rng (roformer/kernel/random.h). */
+ * numbers see rf_rng (roformer/context.h). */
 
 typedef struct rf_key { uint32_t k[2]; } rf_key;                       /* from a 64-bit seed                        */
 rf_key rf__make_key(uint64_t seed, uint64_t stream);                   /* independent streams of one seed           */
@@ -113,7 +111,7 @@ rf_status rf__map_open(const rf_ctx *ctx, const char *path, rf_map *out, rf_erro
 void rf__map_forget(const rf_map *map, size_t offset, size_t size);    /* these pages are no longer needed          */
 void rf__map_close(const rf_ctx *ctx, rf_map *map);
 
-/* Files of folders in memory (roformer/inspect/memory_folder.h). All functions that take a context look there first.
+/* Files of folders in memory (roformer/inspect/files.h). All functions that take a context look there first.
  *
  *   rf__find_in_memory  true: the path is in such a folder; if it has no such file, data is NULL and `why` says so
  *   rf__is_there        whether the path exists

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "data/pairs.h"
-#include "roformer/inspect/source.h"
+#include "roformer/inspect/files.h"
 #include "text/tokenizer.h"
 
 enum { LINE = 64 << 20, CHUNK = 1 << 16 };

@@ -1,5 +1,5 @@
-/* generate.c — generates several texts at a time, one token of each in every batch; see include/roformer/generate.h and
- * translate.h.
+/* generate.c — generates several texts at a time, one token of each in every batch; see
+ * include/roformer/generate.h.
  *
  *     enter     add prompts in their order while there is space; a prompt that shares its beginning with a text in
  *               progress is forked from it; the encoder reads the sources of all new texts in one batch

@@ -1,10 +1,10 @@
 /* generation_options.c — options of generate and translate for a model: the program's defaults, then those of its
- * generation_config.json. See include/roformer/generate.h and translate.h. */
+ * generation_config.json. See include/roformer/generate.h. */
 #include <math.h>
 
 #include "decode/generation_options.h"
 #include "model/model.h"
-#include "roformer/translate.h"
+#include "roformer/generate.h"
 
 /* ---- checks ------------------------------------------------------------------------------------------------------ */
 

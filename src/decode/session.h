@@ -1,10 +1,9 @@
-/* session.h — internal calls of an open session and of its sequences, besides generate.h and translate.h. */
+/* session.h — internal calls of an open session and of its sequences, besides generate.h. */
 #ifndef RF_DECODE_SESSION_H
 #define RF_DECODE_SESSION_H
 
 #include "model/model.h"
 #include "roformer/generate.h"
-#include "roformer/translate.h"
 
 /* Calls the observer with every layer's attention in the session's next calls; NULL: no longer. */
 void rf__session_observe(rf_session *s, rf__observer *observer, void *user);

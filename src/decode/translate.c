@@ -1,4 +1,4 @@
-/* translate.c — translates sources; see include/roformer/translate.h. The options are in generation_options.c.
+/* translate.c — translates sources; see include/roformer/generate.h. The options are in generation_options.c.
  *
  *     source s </s>  ->  encoder  ->  <start> [prefix] t_1 ... t_n </s>
  *

@@ -6,7 +6,7 @@
 #include "decode/generation_options.h"
 #include "decode/session.h"
 #include "model/cache.h"
-#include "roformer/translate.h"
+#include "roformer/generate.h"
 
 struct rf__beam_search;
 

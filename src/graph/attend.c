@@ -1,5 +1,5 @@
-/* attend.c — attention of packed sequences for callers without a graph (linear_attention.h): each call is a step of a
- * graph that the workspace keeps. */
+/* attend.c — attention of packed sequences for callers without a graph (roformer/kernel/attention.h): each call is a
+ * step of a graph that the workspace keeps. */
 #include "graph/graph.h"
 
 struct rf_attention_work { const rf_ctx *ctx; rf_graph *g; };

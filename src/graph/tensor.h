@@ -36,10 +36,10 @@
 #include <stdint.h>
 
 #include "kernel/gemm/products.h"
+#include "roformer/context.h"
+#include "roformer/kernel/attention.h"
 #include "roformer/kernel/gemm.h"
-#include "roformer/kernel/linear_attention.h"
 #include "roformer/kernel/rope.h"
-#include "roformer/pooling.h"
 
 /* The operations of one step, in order (the tape), and the memory of their results. */
 typedef struct rf_graph rf_graph;
@@ -322,8 +322,8 @@ rf_tensor *rf__gau_pair(rf_graph *g, rf_tensor *x, rf_tensor *a, rf_tensor *b, c
 rf_tensor *rf__gau_heads(rf_graph *g, rf_tensor *pair, rf_tensor *x);
 rf_tensor *rf__gau_gate(rf_graph *g, rf_tensor *x, rf_tensor *w, int64_t S);
 
-/* Linear attention over packed sequences (linear_attention.h). qkv [N,3C] as in rf__attention; returns [N,C]. All
- * arrays are copied. */
+/* Linear attention over packed sequences (roformer/kernel/attention.h). qkv [N,3C] as in rf__attention; returns [N,C].
+ * All arrays are copied. */
 rf_tensor *rf__linear_attention(rf_graph *g, rf_tensor *qkv, const rf_linear_attention_spec *spec);
 
 /* Attention with the scores of `near` for positions less than `window` apart, and those of `past` or `future`
@@ -342,10 +342,6 @@ rf_tensor *rf__rows(rf_graph *g, rf_tensor *x, const int32_t row[], int64_t n);
 /* Pools each sequence to one vector. [N,C] -> [B,C]; every sequence needs at least one token. RF_EARG: several
  * poolings, or RF_POOL_AUTO. */
 rf_tensor *rf__pool(rf_graph *g, rf_tensor *x, const int32_t start[], int64_t B, rf_pooling how);
-
-/* The number of poolings that rf_pooling_join has joined in p, 1 for a single one, and the i-th of them. */
-int rf__pooling_count(rf_pooling p);
-rf_pooling rf__pooling_part(rf_pooling p, int i);
 
 /* Normalizes the first `width` columns (0: all): y[n,:] = x[n,:width] / |x[n,:width]|, the Euclidean length.
  * x [N,C] -> [N,width]. RF_ENUMERIC names a row whose length is 0 or not finite. */

@@ -4,7 +4,7 @@
 #include "base/context.h"
 #include "kernel/gemm/products.h"
 #include "kernel/kernel.h"
-#include "roformer/kernel/work.h"
+#include "roformer/kernel/kernels.h"
 
 /* ---- the rung ---- */
 
@@ -118,7 +118,7 @@ const char *rf_ctx_isa(const rf_ctx *ctx) { return ctx->isa; }
 #endif
 const char *rf_version(void) { return ROFORMER_VERSION; }
 
-/* ---- for callers that use only the kernels: roformer/kernel/work.h ---- */
+/* ---- for callers that use only the kernels: roformer/kernel/kernels.h ---- */
 
 void *rf_ctx_alloc(const rf_ctx *ctx, size_t bytes) { return ctx ? rf__alloc(ctx, bytes) : NULL; }
 

@@ -5,7 +5,6 @@
 #include "base/base.h"
 #include "base/system/processor.h"
 #include "roformer/kernel/kernels.h"
-#include "roformer/kernel/work.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>

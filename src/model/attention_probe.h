@@ -4,7 +4,7 @@
 
 #include "model/model.h"
 #include "model/positions.h"
-#include "roformer/inspect/probe.h"
+#include "roformer/inspect/positions.h"
 
 /* Probabilities p [H,T,T] of a layer whose batch is one sequence of T tokens, called by an observer
  * (rf__session_observe).
@@ -18,7 +18,7 @@ void rf__attention_probabilities(rf_graph *g, const rf__view *view, float *p);
  * weights that a target token gives to the tokens of its source. After a failure the graph has stopped. */
 void rf__source_shares(rf_graph *g, const rf__view *view, float *p);
 
-/* The sums of roformer/inspect/probe.h. */
+/* The sums of roformer/inspect/positions.h. */
 rf_status rf__head_sums_new(const rf_ctx *ctx, const rf_config *c, rf_head_sums *out, rf_error *why);
 void rf__head_sums_free(const rf_ctx *ctx, rf_head_sums *s);
 void rf__head_sums_add(rf_head_sums *s, const rf__view *view);

@@ -1,5 +1,5 @@
-/* variants.c — scores of mutations; see include/roformer/inspect/variants.h. */
-#include "roformer/inspect/variants.h"
+/* variants.c — scores of mutations; see include/roformer/pipeline.h. */
+#include "roformer/pipeline.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "roformer/status.h"
+#include "roformer/context.h"
 
 __extension__ typedef unsigned __int128 rf__uint128;
 

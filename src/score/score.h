@@ -4,12 +4,12 @@
  *     ngrams.c     words and n-grams as numbers, exactly, within a segment
  *     bleu.c chrf.c ter.c    one row each: counts of a segment, the score of summed counts
  *     resample.c   intervals and tests
- *     score.c      the calls of roformer/inspect/mt_score.h                                                          */
+ *     score.c      the calls of roformer/inspect/metrics.h                                                           */
 #ifndef RF_TRANSLATION_SCORE_H
 #define RF_TRANSLATION_SCORE_H
 
 #include "base/base.h"
-#include "roformer/inspect/mt_score.h"
+#include "roformer/inspect/metrics.h"
 #include "text/unicode/unicode.h"
 #include "score/sums.h"
 

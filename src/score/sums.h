@@ -2,7 +2,7 @@
 #ifndef RF_TRANSLATION_SUMS_H
 #define RF_TRANSLATION_SUMS_H
 
-#include "roformer/inspect/mt_score.h"
+#include "roformer/inspect/metrics.h"
 
 enum { RF_MT_COUNTS = 3 * 2 * RF_MT_ORDERS };             /* maximum number of counts of a segment                    */
 

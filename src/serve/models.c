@@ -8,7 +8,6 @@
 #include "base/files/json_file.h"
 #include "pipeline/engine/engine.h"
 #include "roformer/inspect/files.h"
-#include "roformer/inspect/held_folder.h"
 #include "serve/fields.h"
 #include "serve/server.h"
 #include "serve/shared_call.h"

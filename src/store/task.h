@@ -6,7 +6,7 @@
 
 #include "base/base.h"
 #include "roformer/checkpoint.h"
-#include "roformer/pooling.h"
+#include "roformer/context.h"
 
 /* The JSON of folder/below/name of sentence-transformers, with its path; *out NULL: there is no such file. */
 enum { RF__SENTENCE_LARGEST = 1 << 20 };
@@ -94,6 +94,10 @@ rf_status rf__sentence_prompts_write(const rf_ctx *ctx, const char *folder, cons
 
 extern const char *const rf__poolings[];   /* values of sentence_pooling, in the order of rf_pooling; NULL at the end */
 int rf__pooling_of(const char *name);                    /* as rf_pooling; -1: unknown name                           */
+
+/* The number of poolings that rf_pooling_join has joined in p, 1 for a single one, and the i-th of them. */
+int rf__pooling_count(rf_pooling p);
+rf_pooling rf__pooling_part(rf_pooling p, int i);
 
 /* Several of them as text, "cls+mean". poolings_of: RF_POOL_AUTO: a name is unknown, or there are too many. are:
  * whether it is a value of rf_pooling or of rf_pooling_join. */

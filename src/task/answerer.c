@@ -5,7 +5,6 @@
 #include "model/model.h"
 #include "model/positions.h"
 #include "roformer/inspect/files.h"
-#include "roformer/inspect/held_folder.h"
 #include "store/task.h"
 #include "task/answerer.h"
 #include "task/finetune.h"

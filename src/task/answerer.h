@@ -1,4 +1,4 @@
-/* answerer.h — see include/roformer/finetune.h. */
+/* answerer.h — see include/roformer/train.h. */
 #ifndef RF_TRAIN_ANSWERER_H
 #define RF_TRAIN_ANSWERER_H
 

@@ -7,8 +7,8 @@
 #define RF_TASK_METRICS_H
 
 #include "base/base.h"
-#include "roformer/finetune.h"
 #include "roformer/inspect/metrics.h"
+#include "roformer/train.h"
 
 /* SQuAD: both sides in lower case (of any script; a capital sigma becomes one that is not final), without ASCII
  * punctuation, the words a, an, the, and extra white space. exact: 0 or 1; f1: 2 shared / (words + words), counting

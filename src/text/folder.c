@@ -15,7 +15,7 @@
 #include "chat.h"
 #include "conversation.h"
 #include "languages.h"
-#include "roformer/inspect/held_folder.h"
+#include "roformer/inspect/files.h"
 #include "subword/merges.h"
 #include "tokenizer.h"
 

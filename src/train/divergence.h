@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "roformer/status.h"
+#include "roformer/context.h"
 
 enum { RF_LOSS_BLOCK = 16, RF_LOSS_BLOCKS_ABOVE = 2 };
 

@@ -4,7 +4,7 @@
 
 #include "model/model.h"
 #include "model/translation_frame.h"
-#include "roformer/inspect/held_folder.h"
+#include "roformer/inspect/files.h"
 #include "train/checkpoint/checksums.h"
 #include "train/evaluate.h"
 #include "train/options.h"

@@ -6,7 +6,7 @@
 
 #include "base/base.h"
 #include "base/json.h"
-#include "roformer/finetune.h"
+#include "roformer/train.h"
 
 typedef const rf_option *rf__option_table(size_t i);
 

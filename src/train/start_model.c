@@ -5,7 +5,6 @@
 #include "model/layers/linear_attention.h"
 #include "model/positions.h"
 #include "roformer/inspect/files.h"
-#include "roformer/inspect/held_folder.h"
 #include "store/store.h"
 #include "text/tokenizer.h"
 #include "train/checkpoint/folder.h"

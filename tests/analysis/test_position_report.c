@@ -4,7 +4,7 @@
 #include "tiny.h"
 
 #include "train/evaluate.h"
-#include "roformer/inspect/probe.h"
+#include "roformer/inspect/positions.h"
 
 struct bench { char *folder; rf_ctx *ctx; rf_model *model; rf_session *session; rf_stretches text; rf_probe lab; };
 

@@ -7,8 +7,8 @@
 
 #include "analysis/subspaces.h"
 #include "model/model.h"
+#include "roformer/context.h"
 #include "roformer/inspect/positions.h"
-#include "roformer/kernel/random.h"
 
 enum { E = 12, N = 40 };
 

@@ -6,7 +6,7 @@
 
 #include "model/model.h"
 #include "one_context.h"
-#include "roformer/inspect/convert.h"
+#include "roformer/inspect/folder.h"
 #include "roformer/model.h"
 #include "model/params/params.h"
 #include "roformer/tokenizer.h"

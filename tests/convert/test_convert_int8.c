@@ -7,8 +7,7 @@
 
 #include "kernel/gemm/products.h"
 #include "one_context.h"
-#include "roformer/inspect/convert.h"
-#include "roformer/inspect.h"
+#include "roformer/inspect/folder.h"
 #include "roformer/model.h"
 #include "store/store.h"
 

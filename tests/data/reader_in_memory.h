@@ -5,7 +5,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
-#include "roformer/inspect/reader.h"
+#include "roformer/inspect/files.h"
 #include "one_context.h"
 #include "data/documents/reader.h"
 

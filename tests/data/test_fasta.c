@@ -1,7 +1,7 @@
 /* test_fasta.c — mirrors src/data/documents/fasta.c; files of records are in test_reader.c. */
 #include "one_context.h"
 #include "data/documents/fasta.h"
-#include "roformer/inspect/reader.h"
+#include "roformer/inspect/files.h"
 
 static void names(void **state)
 {

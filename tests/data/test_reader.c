@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "reader_in_memory.h"
-#include "roformer/inspect/source.h"
+#include "roformer/inspect/files.h"
 #include "roformer/tokenizer.h"
 
 static const rf_reader_options by_line = {.size = sizeof(by_line), .split = RF_SPLIT_LINE},

@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "reader_in_memory.h"
-#include "roformer/inspect/source.h"
+#include "roformer/inspect/files.h"
 #include "roformer/tokenizer.h"
 
 /* Every prefix of a compressed file is rejected, the whole file is read; two of them in a row are one text. */

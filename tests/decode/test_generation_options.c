@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "roformer/generate.h"
-#include "roformer/translate.h"
 
 #define MODEL "tests/golden/models/causal"
 

@@ -2,7 +2,7 @@
  * in double; the gradient with differences of the formula. */
 #include "../kernel/linear_problem.h"
 #include "gradient.h"
-#include "roformer/kernel/linear_attention.h"
+#include "roformer/kernel/attention.h"
 
 enum { HEADS = 2, B = 3, D = 6, C = HEADS * D, N = 12 };
 static const int32_t start[B + 1] = {0, 1, 5, N};

@@ -11,7 +11,7 @@
 
 #include "kernel/gemm/gemm_blocked.h"
 #include "kernel/isa/tiles.h"
-#include "roformer/kernel/work.h"
+#include "roformer/kernel/kernels.h"
 #include "rungs.h"
 
 static const double U = 5.9604644775390625e-08;

@@ -7,7 +7,7 @@
 
 #include "base/system/processor.h"
 #include "kernel/gemm/gemm_blocked.h"
-#include "roformer/kernel/work.h"
+#include "roformer/kernel/kernels.h"
 #include "rungs.h"
 
 typedef struct extent { int64_t m, n, k, last; } extent;             /* up [n,k], down [last,n] */

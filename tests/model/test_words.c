@@ -3,7 +3,7 @@
 #include "t.h"
 
 #include "model/model.h"
-#include "roformer/inspect/convert.h"
+#include "roformer/inspect/folder.h"
 #include "graph/tensor.h"
 
 enum { N = 9 };

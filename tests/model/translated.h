@@ -3,7 +3,7 @@
 #define TESTS_MODEL_TRANSLATED_H
 
 #include "model/model.h"
-#include "roformer/translate.h"
+#include "roformer/generate.h"
 #include "t.h"
 
 enum { LONGEST = 64 };

@@ -3,9 +3,9 @@
 #define _GNU_SOURCE
 #include <math.h>
 
-#include "graph/tensor.h"
 #include "small_pipeline.h"
 #include "roformer/index.h"
+#include "store/task.h"
 
 enum { C = 32, TEXTS = 3 };
 static const char *const text[TEXTS] = {"the old river is big and the red cat is shy .", "the dog", ""};

@@ -33,14 +33,6 @@ static rf_status tokenizer_door(const rf_ctx *ctx, const void *o, rf_error *why)
     return status;
 }
 
-static rf_status vocab_door(const rf_ctx *ctx, const void *o, rf_error *why)
-{
-    rf_vocab_trainer *v;
-    const rf_status status = rf_vocab_trainer_new(ctx, o, 100, &v, why);
-    if (!status) rf_vocab_trainer_free(v);
-    return status;
-}
-
 static rf_status pretrain_door(const rf_ctx *ctx, const void *o, rf_error *why)
 {
     return rf_pretrain(ctx, o, NULL, NULL, why);
@@ -82,7 +74,6 @@ static const struct door {
     {STRUCT(rf_ctx_options), ctx_door, NULL},
     {STRUCT(rf_reader_options), reader_door, NULL},
     {STRUCT(rf_tokenizer_options), tokenizer_door, NULL},
-    {STRUCT(rf_tokenizer_options), vocab_door, NULL},
     {STRUCT(rf_train_options), pretrain_door, "model"},
     {STRUCT(rf_train_options), prepare_door, "text"},
     {STRUCT(rf_train_options), evaluate_door, "model folder"},

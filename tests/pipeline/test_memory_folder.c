@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 
 #include "roformer/index.h"
-#include "roformer/inspect/memory_folder.h"
+#include "roformer/inspect/files.h"
 #include "small_pipeline.h"
 #include "text/tokenizer.h"
 

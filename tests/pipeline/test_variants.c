@@ -4,7 +4,7 @@
 
 #include "one_context.h"
 #include "base/json.h"
-#include "roformer/inspect/variants.h"
+#include "roformer/pipeline.h"
 
 #define FOLDER "tests/golden/esm/whole"
 

@@ -3,7 +3,7 @@
 #include "one_context.h"
 
 #include "base/json.h"
-#include "roformer/inspect/mt_score.h"
+#include "roformer/inspect/metrics.h"
 #include "text/unicode/unicode.h"
 #include "score/pcg64.h"
 

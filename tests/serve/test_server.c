@@ -10,7 +10,7 @@
 #include <math.h>
 #include <pthread.h>
 
-#include "roformer/inspect/probe.h"
+#include "roformer/inspect/positions.h"
 #include "served.h"
 
 enum { THREADS = 6, REQUESTS = 40 };

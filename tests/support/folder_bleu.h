@@ -6,7 +6,7 @@
 #define TESTS_FOLDER_BLEU_H
 
 #include "roformer/pipeline.h"
-#include "roformer/inspect/mt_score.h"
+#include "roformer/inspect/metrics.h"
 #include "t.h"
 
 enum { FOLDER_LINES = 512 };

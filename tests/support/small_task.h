@@ -3,7 +3,7 @@
 #define TESTS_SUPPORT_SMALL_TASK_H
 
 #include "random_weights.h"
-#include "roformer/finetune.h"
+#include "roformer/train.h"
 #include "task/objective.h"
 #include "task/task.h"
 

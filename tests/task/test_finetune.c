@@ -3,7 +3,7 @@
  * labels follow from one word, files of every task, and rejected input. */
 #define _GNU_SOURCE
 #include "random_weights.h"
-#include "roformer/finetune.h"
+#include "roformer/train.h"
 #include "task/answerer.h"
 #include "task/finetune.h"
 #include "task/objective.h"

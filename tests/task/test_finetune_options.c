@@ -2,7 +2,7 @@
  * `given` to mark the options that it sets. */
 #define _GNU_SOURCE
 #include "random_weights.h"
-#include "roformer/finetune.h"
+#include "roformer/train.h"
 
 typedef struct setup {
     rf_ctx *ctx;

@@ -5,7 +5,7 @@
 #include <jansson.h>
 
 #include "random_weights.h"
-#include "roformer/finetune.h"
+#include "roformer/train.h"
 #include "task/answerer.h"
 
 typedef struct setup { rf_ctx *ctx; char *data, *out; rf_answerer *a; rf_error why; } setup;

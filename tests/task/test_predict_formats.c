@@ -4,7 +4,7 @@
 #include <jansson.h>
 
 #include "random_weights.h"
-#include "roformer/finetune.h"
+#include "roformer/train.h"
 
 /* As JSON has them between quotes. */
 static const char *const kinds[] = {

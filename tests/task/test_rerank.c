@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "random_weights.h"
-#include "roformer/finetune.h"
+#include "roformer/train.h"
 #include "task/answerer.h"
 
 enum { N = 40 };

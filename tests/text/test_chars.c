@@ -1,6 +1,7 @@
 /* Characters: trained on text, every known text is decoded to itself, each unknown character is [UNK], offsets are
  * those of characters; valid and rejected vocab.json; options of training.  mirrors chars.c, letters.c, trainer.c */
 #include "small_units.h"
+#include "text/wordpiece/wordpiece.h"
 
 enum { UNK = 1, CLS = 2, SEP = 3, MASK = 4, FIRST = 5, SCALARS = 0x110000 };
 
@@ -201,7 +202,7 @@ static void bad_training_is_refused(void **state)
     rf_tokenizer_trainer_free(trainer);
 }
 
-/* The same trainer through the same hooks as rf_vocab_trainer's calls: the same tokens. */
+/* The same trainer through the same hooks as rf__vocab_trainer_new's calls: the same tokens. */
 static void wordpiece_learns_the_same(void **state)
 {
     (void)state;
@@ -214,17 +215,17 @@ static void wordpiece_learns_the_same(void **state)
     rf_tokenizer_train_options o;
     rf_tokenizer_train_defaults(&o);
     o.tokens = 40;
-    assert_int_equal(rf_vocab_trainer_new(ctx, NULL, 1000, &old, NULL), RF_OK);
-    assert_int_equal(rf_vocab_trainer_feed(old, text, sizeof text - 1, NULL), RF_OK);
-    assert_int_equal(rf_vocab_trainer_learn(old, 40, 1000, 2, NULL, NULL, &vocab, &bytes, NULL), RF_OK);
+    assert_int_equal(rf__vocab_trainer_new(ctx, NULL, 1000, &old, NULL), RF_OK);
+    assert_int_equal(rf__vocab_trainer_feed(old, text, sizeof text - 1, NULL), RF_OK);
+    assert_int_equal(rf__vocab_trainer_learn(old, 40, 1000, 2, NULL, NULL, &vocab, &bytes, NULL), RF_OK);
     assert_int_equal(rf_tokenizer_new(ctx, vocab, bytes, "vocab", NULL, &t, NULL), RF_OK);
     assert_int_equal(rf_tokenizer_trainer_new(ctx, "wordpiece", &o, &trainer, NULL), RF_OK);
     assert_int_equal(rf_tokenizer_trainer_feed(trainer, text, sizeof text - 1, NULL), RF_OK);
     assert_int_equal(rf_tokenizer_trainer_finish(trainer, &u, NULL), RF_OK);
     assert_int_equal(rf__tokenizer_fingerprint(t, 7), rf__tokenizer_fingerprint(u, 7));
     rf_tokenizer_trainer_free(trainer);
-    rf_vocab_trainer_release(old, vocab);
-    rf_vocab_trainer_free(old);
+    rf__vocab_trainer_release(old, vocab);
+    rf__vocab_trainer_free(old);
     rf_tokenizer_free(t);
     rf_tokenizer_free(u);
 }

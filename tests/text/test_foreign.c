@@ -2,7 +2,7 @@
  * not. */
 #include <iconv.h>
 
-#include "roformer/inspect/reader.h"
+#include "roformer/inspect/files.h"
 #include "roformer/tokenizer.h"
 #include "t.h"
 

@@ -2,20 +2,20 @@
  * vocab_trainer.c, counter.c */
 #include "one_context.h"
 
-#include "roformer/tokenizer.h"
+#include "text/wordpiece/wordpiece.h"
 
 static rf_vocab_trainer *trainer(size_t words)
 {
     rf_vocab_trainer *v = NULL;
     rf_error why = {0};
-    if (rf_vocab_trainer_new(ctx, NULL, words, &v, &why)) fail_msg("%s", why.text);
+    if (rf__vocab_trainer_new(ctx, NULL, words, &v, &why)) fail_msg("%s", why.text);
     return v;
 }
 
 static void feed(rf_vocab_trainer *v, const char *text)
 {
     rf_error why = {0};
-    if (rf_vocab_trainer_feed(v, text, strlen(text), &why)) fail_msg("%s", why.text);
+    if (rf__vocab_trainer_feed(v, text, strlen(text), &why)) fail_msg("%s", why.text);
 }
 
 /* The vocabulary as a text that the test owns. */
@@ -24,10 +24,10 @@ static char *learned(rf_vocab_trainer *v, int32_t size, int32_t alphabet, uint64
     char *text = NULL;
     size_t bytes = 0;
     rf_error why = {0};
-    if (rf_vocab_trainer_learn(v, size, alphabet, least, NULL, NULL, &text, &bytes, &why)) fail_msg("%s", why.text);
+    if (rf__vocab_trainer_learn(v, size, alphabet, least, NULL, NULL, &text, &bytes, &why)) fail_msg("%s", why.text);
     char *copy = calloc(bytes + 1, 1);
     memcpy(copy, text, bytes);
-    rf_vocab_trainer_release(v, text);
+    rf__vocab_trainer_release(v, text);
     return copy;
 }
 
@@ -134,7 +134,7 @@ static void equals_the_plain_learner(void **state)
     }
     assert_string_equal(rest, "");
     free(got);
-    rf_vocab_trainer_free(v);
+    rf__vocab_trainer_free(v);
 }
 
 static void small_cases(void **state)
@@ -152,7 +152,7 @@ static void small_cases(void **state)
     text = learned(v, 9, 1000, 2);
     assert_string_equal(text, "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n!\na\nb\n##a\n");
     free(text);
-    rf_vocab_trainer_free(v);
+    rf__vocab_trainer_free(v);
 }
 
 static void the_order_of_texts_does_not_matter(void **state)
@@ -180,8 +180,8 @@ static void the_order_of_texts_does_not_matter(void **state)
     rf_tokenizer_free(t);
     free(a);
     free(b);
-    rf_vocab_trainer_free(v);
-    rf_vocab_trainer_free(u);
+    rf__vocab_trainer_free(v);
+    rf__vocab_trainer_free(u);
 }
 
 /* More distinct words than are kept: frequent ones survive, memory is bounded. */
@@ -191,19 +191,19 @@ static void rare_words_are_forgotten(void **state)
     t_memory m = {0};
     rf_ctx *c = t_counting_ctx(1, NULL, &m);
     rf_vocab_trainer *v = NULL;
-    assert_int_equal(rf_vocab_trainer_new(c, NULL, 1000, &v, NULL), RF_OK);
+    assert_int_equal(rf__vocab_trainer_new(c, NULL, 1000, &v, NULL), RF_OK);
     for (int i = 0; i < 100000; i++) {
         char text[64];
         snprintf(text, sizeof text, "frequent x%dy%d ", i, i * 7);
-        assert_int_equal(rf_vocab_trainer_feed(v, text, strlen(text), NULL), RF_OK);
+        assert_int_equal(rf__vocab_trainer_feed(v, text, strlen(text), NULL), RF_OK);
     }
     assert_true(m.peak < 8 << 20);
     char *text = NULL;
     size_t bytes = 0;
-    assert_int_equal(rf_vocab_trainer_learn(v, 60, 100, 2, NULL, NULL, &text, &bytes, NULL), RF_OK);
+    assert_int_equal(rf__vocab_trainer_learn(v, 60, 100, 2, NULL, NULL, &text, &bytes, NULL), RF_OK);
     assert_non_null(strstr(text, "\nfrequent\n"));
-    rf_vocab_trainer_release(v, text);
-    rf_vocab_trainer_free(v);
+    rf__vocab_trainer_release(v, text);
+    rf__vocab_trainer_free(v);
     rf_ctx_free(c);
     assert_int_equal(m.live, 0);
 }
@@ -215,20 +215,20 @@ static void refusals(void **state)
     rf_error why = {0};
     char *text = NULL;
     size_t bytes = 0;
-    assert_int_equal(rf_vocab_trainer_new(ctx, NULL, 0, &v, &why), RF_EARG);
-    assert_int_equal(rf_vocab_trainer_new(NULL, NULL, 100, &v, NULL), RF_EARG);
-    assert_int_equal(rf_vocab_trainer_new(ctx, NULL, 100, NULL, NULL), RF_EARG);
+    assert_int_equal(rf__vocab_trainer_new(ctx, NULL, 0, &v, &why), RF_EARG);
+    assert_int_equal(rf__vocab_trainer_new(NULL, NULL, 100, &v, NULL), RF_EARG);
+    assert_int_equal(rf__vocab_trainer_new(ctx, NULL, 100, NULL, NULL), RF_EARG);
     v = trainer(100);
     why = (rf_error){0};
-    assert_int_equal(rf_vocab_trainer_feed(v, "ab\xFF", 3, &why), RF_EDATA);
+    assert_int_equal(rf__vocab_trainer_feed(v, "ab\xFF", 3, &why), RF_EDATA);
     t_failed(&why, RF_EDATA, "byte 2");
     why = (rf_error){0};
-    assert_int_equal(rf_vocab_trainer_learn(v, 100, 100, 1, NULL, NULL, &text, &bytes, &why), RF_EDATA);
+    assert_int_equal(rf__vocab_trainer_learn(v, 100, 100, 1, NULL, NULL, &text, &bytes, &why), RF_EDATA);
     t_failed(&why, RF_EDATA, "no word");
     feed(v, "a");
-    assert_int_equal(rf_vocab_trainer_learn(v, 5, 100, 1, NULL, NULL, &text, &bytes, NULL), RF_EARG);
-    assert_int_equal(rf_vocab_trainer_learn(v, 100, 0, 1, NULL, NULL, &text, &bytes, NULL), RF_EARG);
-    rf_vocab_trainer_free(v);
+    assert_int_equal(rf__vocab_trainer_learn(v, 5, 100, 1, NULL, NULL, &text, &bytes, NULL), RF_EARG);
+    assert_int_equal(rf__vocab_trainer_learn(v, 100, 0, 1, NULL, NULL, &text, &bytes, NULL), RF_EARG);
+    rf__vocab_trainer_free(v);
 }
 
 static rf_status learn_a_little(const rf_ctx *c, void *arg, rf_error *why)
@@ -238,11 +238,11 @@ static rf_status learn_a_little(const rf_ctx *c, void *arg, rf_error *why)
     rf_vocab_trainer *v = NULL;
     char *text = NULL;
     size_t bytes;
-    rf_status status = rf_vocab_trainer_new(c, NULL, 100, &v, why);
-    if (!status) status = rf_vocab_trainer_feed(v, text_of_it, sizeof text_of_it - 1, why);
-    if (!status) status = rf_vocab_trainer_learn(v, 40, 100, 1, NULL, NULL, &text, &bytes, why);
-    if (text) rf_vocab_trainer_release(v, text);
-    rf_vocab_trainer_free(v);
+    rf_status status = rf__vocab_trainer_new(c, NULL, 100, &v, why);
+    if (!status) status = rf__vocab_trainer_feed(v, text_of_it, sizeof text_of_it - 1, why);
+    if (!status) status = rf__vocab_trainer_learn(v, 40, 100, 1, NULL, NULL, &text, &bytes, why);
+    if (text) rf__vocab_trainer_release(v, text);
+    rf__vocab_trainer_free(v);
     return status;
 }
 

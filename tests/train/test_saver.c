@@ -11,7 +11,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#include "roformer/finetune.h"
+#include "roformer/train.h"
 #include "tiny.h"
 #include "train/checkpoint/folder.h"
 #include "train/checkpoint/saver.h"

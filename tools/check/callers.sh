@@ -13,7 +13,7 @@ tested="$tested rf_session_embed rf_session_generate rf_session_pair_logits"
 # In f32, without the suffix _as; with the defaults of a family; copies of configs of a later library.
 tested="$tested rf_answerer_open rf_evaluate_mlm rf_config_defaults_of rf_config_copy"
 # Products, numbers and tables of the library of kernels; several poolings.
-tested="$tested rf_gemm rf_rng_u32 rf_rope_rows rf_pooling_join"
+tested="$tested rf_rng_u32 rf_rope_rows rf_pooling_join"
 
 functions=$(nm -D --defined-only "$1" | sed -n 's/^[0-9a-f]* T \(rf[a-z0-9_]*\).*/\1/p' | sort -u)
 [ -n "$functions" ] || { echo "$1: no exported function"; exit 1; }

@@ -15,21 +15,19 @@ awk -v floors="$floors" '
 BEGIN {
     split(floors, pair, " ")
     for (i in pair) { split(pair[i], f, ":"); floor[f[1]] = f[2] }
-    belongs("base", "context.h status.h version.h inspect/files.h inspect/held_folder.h inspect/memory_folder.h kernel/random.h")
-    belongs("kernel", "kernel/acts.def kernel/attention.h kernel/gemm.h kernel/kernels.def kernel/kernels.h kernel/rope.h kernel/rungs.def kernel/work.h")
-    belongs("graph", "kernel/linear_attention.h pooling.h")
+    belongs("base", "context.h inspect/files.h")
+    belongs("kernel", "kernel/acts.def kernel/attention.h kernel/gemm.h kernel/kernels.def kernel/kernels.h kernel/rope.h kernel/rungs.def")
     belongs("text", "tokenizer.h inspect/tokenizers.def")
     belongs("store", "checkpoint.h")
-    belongs("score", "inspect/mt_score.h")
-    belongs("model", "model.h inspect/folder.h inspect/positions.h inspect/probe.h")
-    belongs("decode", "generate.h translate.h")
-    belongs("data", "finetune.h train.h inspect/finetune_options.def inspect/options.h inspect/reader.h inspect/source.h inspect/train_options.def")
+    belongs("score", "inspect/metrics.h")
+    belongs("model", "model.h inspect/folder.h inspect/positions.h")
+    belongs("decode", "generate.h")
+    belongs("data", "train.h inspect/finetune_options.def inspect/train_options.def")
     belongs("dist", "inspect/comm.h")
-    belongs("task", "inspect/metrics.def inspect/metrics.h inspect/tasks.def")
+    belongs("task", "inspect/metrics.def inspect/tasks.def")
     belongs("measure", "inspect/steps.h")
-    belongs("convert", "inspect/convert.h")
-    belongs("pipeline", "engine.h index.h pipeline.h inspect/variants.h")
-    belongs("cli", "inspect.h roformer.h")
+    belongs("pipeline", "engine.h index.h pipeline.h")
+    belongs("cli", "roformer.h")
 }
 function belongs(folder, headers,   name, i) { split(headers, name, " "); for (i in name) home[name[i]] = folder }
 function folder(path,   part) { split(path, part, "/"); return part[2] }

@@ -10,7 +10,7 @@
 
 #include <stddef.h>
 
-#include "roformer/status.h"
+#include "roformer/context.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,5 +1,5 @@
-/* steps.h — single steps of training, for benchmarks and for inspecting their results. work.h measures the machine's
- * limits, with which they can be compared.
+/* steps.h — single steps of training, for benchmarks and for inspecting their results. kernel/kernels.h
+ * measures the machine's limits, with which they can be compared.
  *
  * threads   a step belongs to one thread at a time */
 #ifndef ROFORMER_STEPS_H

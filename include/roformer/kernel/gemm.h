@@ -1,6 +1,7 @@
 /* gemm.h — matrix products with optional bias and activation.
  *
- * The products are blocked and packed (docs/architecture.md); the reference rung "ref" uses three nested loops.
+ * Elements are RF_F32, RF_BF16 and, for packed weights, RF_I8 (rf_type in context.h). The products are blocked and
+ * packed (docs/architecture.md); the reference rung "ref" uses three nested loops.
  *
  * threads   a context may be shared. A product with a packed matrix runs at any time, on all workers, or on the calling
  *           thread alone if another call has the workers. Other products (rf_gemm) run one after the other */
@@ -14,9 +15,6 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* Types of elements. This header multiplies RF_F32, RF_BF16 and (packed weights) RF_I8. */
-typedef enum rf_type { RF_F32, RF_BF16, RF_F16, RF_I8, RF_I32 } rf_type;
 
 /* Activations, by element: RF_ACT_NONE, RF_ACT_GELU, ...; acts.def has their equations. */
 typedef enum rf_act {

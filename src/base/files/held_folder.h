@@ -1,5 +1,5 @@
 /* held_folder.h — a folder of the file system that a thread holds while it reads a model (rf_folder_hold in
- * roformer/inspect/held_folder.h).  The functions that read files (files.c, memory_folder.c) ask here for each path. */
+ * roformer/inspect/files.h).  The functions that read files (files.c, memory_folder.c) ask here for each path. */
 #ifndef RF_HELD_FOLDER_H
 #define RF_HELD_FOLDER_H
 
@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 
 #include "base/base.h"
-#include "roformer/inspect/held_folder.h"
+#include "roformer/inspect/files.h"
 
 /* A path, and where it is if this thread holds its folder. */
 typedef struct rf__held {

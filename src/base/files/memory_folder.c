@@ -1,5 +1,5 @@
 /* memory_folder.c — folders in memory. A context lists them by path, and functions that read files look there first
- * (files.c). See include/roformer/inspect/memory_folder.h. */
+ * (files.c). See include/roformer/inspect/files.h. */
 #include <pthread.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -7,7 +7,7 @@
 
 #include "base/context.h"
 #include "base/files/held_folder.h"
-#include "roformer/inspect/memory_folder.h"
+#include "roformer/inspect/files.h"
 
 static const char prefix[] = "memory:";
 

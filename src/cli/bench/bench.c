@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "roformer/kernel/work.h"
+#include "roformer/kernel/kernels.h"
 
 enum { REPEATS = 400 };
 static const double moment = 0.01;      /* seconds of the reference loop */

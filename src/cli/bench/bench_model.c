@@ -7,11 +7,11 @@
 #include <string.h>
 
 #include "cli/bench/bench.h"
-#include "roformer/kernel/linear_attention.h"
-#include "roformer/kernel/random.h"
+#include "roformer/kernel/attention.h"
+#include "roformer/context.h"
 #include "roformer/kernel/rope.h"
 #include "roformer/inspect/steps.h"
-#include "roformer/kernel/work.h"
+#include "roformer/kernel/kernels.h"
 
 /* ---- shapes: "8x128", "32x5-200" (32 texts of 5 to 200 tokens), "@FILE" (on each line the lengths of a batch) ---- */
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cli/bench/bench.h"
-#include "roformer/kernel/work.h"
+#include "roformer/kernel/kernels.h"
 
 typedef struct part { const char *name; int back; int64_t calls; double seconds, flops; } part;
 

@@ -3,11 +3,11 @@
 #include <string.h>
 
 #include "cli/bench/bench.h"
-#include "roformer/kernel/random.h"
+#include "roformer/context.h"
 #include "roformer/kernel/rope.h"
-#include "roformer/inspect/source.h"
+#include "roformer/inspect/files.h"
 #include "roformer/tokenizer.h"
-#include "roformer/kernel/work.h"
+#include "roformer/kernel/kernels.h"
 
 /* Arrays at the same offset within their pages conflict in the caches (a store delays loads from the same offset of
  * another page). This many numbers between them avoid that. */

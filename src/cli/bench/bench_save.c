@@ -15,7 +15,7 @@
 
 #include "roformer/inspect/files.h"
 #include "cli/bench/bench.h"
-#include "roformer/kernel/random.h"
+#include "roformer/context.h"
 #include "roformer/tokenizer.h"
 #include "roformer/train.h"
 

@@ -4,7 +4,7 @@
 
 #include "cli/shell/commands.h"
 #include "cli/io/io.h"
-#include "roformer/inspect/mt_score.h"
+#include "roformer/inspect/metrics.h"
 
 struct args {
     cli_list references, inputs;

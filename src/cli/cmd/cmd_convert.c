@@ -1,7 +1,7 @@
 /* cmd_convert.c — roformer convert: converts a published folder to current names and formats. */
 #include "cli/shell/commands.h"
 #include "cli/io/io.h"
-#include "roformer/inspect/convert.h"
+#include "roformer/inspect/folder.h"
 
 struct args {
     cli_list folder, drop;

@@ -13,7 +13,7 @@
 #include "cli/shell/commands.h"
 #include "cli/io/io.h"
 #include "roformer/inspect/folder.h"
-#include "roformer/inspect/held_folder.h"
+#include "roformer/inspect/files.h"
 #include "roformer/inspect/positions.h"
 #include "roformer/inspect/steps.h"
 

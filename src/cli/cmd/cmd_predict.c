@@ -4,7 +4,7 @@
 #include "cli/shell/commands.h"
 #include "cli/options/finetune_options.h"
 #include "cli/options/train_options.h"
-#include "roformer/inspect/held_folder.h"
+#include "roformer/inspect/files.h"
 
 typedef struct predict_args {
     rf_finetune_options f;

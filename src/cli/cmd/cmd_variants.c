@@ -5,7 +5,7 @@
 
 #include "cli/shell/commands.h"
 #include "cli/shared/records.h"
-#include "roformer/inspect/variants.h"
+#include "roformer/pipeline.h"
 
 struct args {
     const char *model, *sequence, *fasta, *input, *output, *column;

@@ -6,7 +6,7 @@
 #include <sys/ioctl.h>
 
 #include "cli/io/io.h"
-#include "roformer/inspect/options.h"
+#include "roformer/train.h"
 
 enum { COLUMN = 34 };
 

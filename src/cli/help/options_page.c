@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "cli/help/help.h"
-#include "roformer/inspect/options.h"
+#include "roformer/train.h"
 
 static const struct { unsigned call; const char *command; } calls[] = {
     {RF_OPTION_PRETRAIN, "pretrain"}, {RF_OPTION_TRANSLATION, "train-translation"},

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "roformer/inspect/source.h"
+#include "roformer/inspect/files.h"
 #include "roformer/tokenizer.h"
 
 enum { OUT_BUFFER = 1 << 16, CHUNK = 1 << 16 };

@@ -8,7 +8,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-#include "roformer/status.h"
+#include "roformer/context.h"
 
 /* `value` is freed, also on failure. */
 void cli_json_set(json_t **object, const char *key, json_t *value);

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "roformer/status.h"
+#include "roformer/context.h"
 
 /*                       "a/b"    "b"     "a/b/"    "/b"
  *     cli_file_name     "b"      "b"     ""        "b"        after the last slash; points into `path`

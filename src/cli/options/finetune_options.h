@@ -3,7 +3,7 @@
 #define CLI_FINETUNE_OPTIONS_H
 
 #include "cli/io/io.h"
-#include "roformer/finetune.h"
+#include "roformer/train.h"
 
 /* Prints what the results do not show: truncated texts, skipped lines, omitted metrics, or metrics that other programs
  * define differently. */

@@ -1,9 +1,9 @@
-/* library_options.c — options of commands that the library defines: rows of roformer/inspect/options.h become rows of a
+/* library_options.c — options of commands that the library defines: rows of roformer/train.h become rows of a
  * command's table. */
 #include <string.h>
 
 #include "cli/options/options.h"
-#include "roformer/inspect/options.h"
+#include "roformer/train.h"
 
 typedef const rf_option *library_rows(size_t i);
 

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "roformer/status.h"
+#include "roformer/context.h"
 
 #define CLI_COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -28,7 +28,7 @@ typedef enum cli_kind {
     CLI_EACH,       /* cli_list: one argument, repeatable                           --target red --target blue        */
     CLI_OPERANDS,   /* cli_list: what is not an option; `low` to `high` of them                                       */
 
-    /* Options that the library defines (roformer/inspect/options.h), with `at` of the struct that contains them: */
+    /* Options that the library defines (roformer/train.h), with `at` of the struct that contains them: */
     CLI_TRAIN,      /* the option `name` of rf_train_options; members given here replace those of its row; for a list of
                        files, `at` is that of a cli_list                                                              */
     CLI_FINETUNE,   /* ... of rf_finetune_options                                                                     */

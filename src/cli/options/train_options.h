@@ -3,7 +3,7 @@
 #define CLI_TRAIN_OPTIONS_H
 
 #include "cli/io/io.h"
-#include "roformer/finetune.h"
+#include "roformer/train.h"
 
 /* One option of rf_train_options or rf_finetune_options, at args.member of that type (a list of files: cli_list);
  * `help` NULL: the library's text. */

@@ -5,7 +5,6 @@
 #include "cli/io/io.h"
 #include "cli/options/train_options.h"
 #include "roformer/inspect/positions.h"
-#include "roformer/inspect/probe.h"
 
 /* A model that is being measured. */
 typedef struct lab_bench {

@@ -7,8 +7,8 @@
 #include <math.h>
 
 #include "cli/plot/position_curves.h"
+#include "roformer/context.h"
 #include "roformer/inspect/positions.h"
-#include "roformer/kernel/random.h"
 
 static double pi(void) { return acos(-1); }
 static double theta(const curve_of *of, int64_t i)

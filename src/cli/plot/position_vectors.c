@@ -8,7 +8,7 @@
 
 #include "cli/plot/gnuplot.h"
 #include "cli/plot/position_plots.h"
-#include "roformer/inspect/probe.h"
+#include "roformer/inspect/positions.h"
 
 static int64_t pixels(const cli_io *io, const char *option, int64_t given, int64_t normal)
 {

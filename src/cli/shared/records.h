@@ -3,7 +3,7 @@
 #define CLI_RECORDS_H
 
 #include "cli/io/io.h"
-#include "roformer/inspect/reader.h"
+#include "roformer/inspect/files.h"
 #include "roformer/train.h"
 
 typedef struct cli_records {

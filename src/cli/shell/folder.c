@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "roformer/inspect/files.h"
-#include "roformer/inspect/held_folder.h"
 #include "cli/io/io.h"
 #include "cli/io/path.h"
 #include "cli/shell/hub.h"

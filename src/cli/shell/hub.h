@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "roformer/status.h"
+#include "roformer/context.h"
 
 /* $HOME in place of the ~ of "~" or "~/..."; false: another path, no $HOME, or too long. */
 bool cli_home_path(const char *path, char *out, size_t size);

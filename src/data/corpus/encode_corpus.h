@@ -3,7 +3,7 @@
 #define RF_FEED_H
 
 #include "base/base.h"
-#include "roformer/inspect/reader.h"
+#include "roformer/inspect/files.h"
 #include "roformer/tokenizer.h"
 
 /* Ids are stored in 2 bytes if the vocabulary allows it. */

@@ -2,7 +2,7 @@
 #ifndef RF_READER_INTERNAL_H
 #define RF_READER_INTERNAL_H
 
-#include "roformer/inspect/reader.h"
+#include "roformer/inspect/files.h"
 #include "roformer/tokenizer.h"
 
 /* Copies the given options (NULL: none) over the defaults. */

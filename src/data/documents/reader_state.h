@@ -4,8 +4,7 @@
 #define RF_READER_STATE_H
 
 #include "data/documents/content.h"
-#include "roformer/inspect/reader.h"
-#include "roformer/inspect/source.h"
+#include "roformer/inspect/files.h"
 
 enum { RF__READER_LINE = 256 << 10, RF__READER_JSON_LINE = 64 << 20 };
 

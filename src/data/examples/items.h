@@ -12,8 +12,8 @@
 
 #include "data/examples/example_format.h"
 #include "data/examples/teacher.h"
-#include "roformer/finetune.h"
 #include "roformer/model.h"
+#include "roformer/train.h"
 
 struct rf__items {
     const rf_ctx *ctx;

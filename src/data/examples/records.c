@@ -10,7 +10,7 @@
 #include "text/unicode/unicode.h"
 #include "data/examples/records.h"
 #include "data/documents/source.h"
-#include "roformer/inspect/reader.h"
+#include "roformer/inspect/files.h"
 
 enum { COLUMNS = 256, LINE = 64 << 20 };
 

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "roformer/kernel/work.h"
+#include "roformer/kernel/kernels.h"
 
 /* NULL: this process may use tiles.  Otherwise the missing condition, and the party responsible for it unless that is
  * the processor. */

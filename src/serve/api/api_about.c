@@ -1,7 +1,7 @@
 /* api_about.c — routes about the server: health, models, limits, metrics, documentation. */
 #include <stdlib.h>
 
-#include "roformer/version.h"
+#include "roformer/context.h"
 #include "serve/api/answers.h"
 
 /* ---- health ------------------------------------------------------------------------------------------------------ */

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "roformer/inspect/positions.h"
-#include "roformer/inspect/probe.h"
 #include "serve/api/api.h"
 #include "serve/shared_call.h"
 

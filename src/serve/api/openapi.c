@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <strings.h>
 
-#include "roformer/version.h"
+#include "roformer/context.h"
 #include "serve/api/answers.h"
 
 static json_t *schema_of(const srv_field *f, bool closed);

@@ -19,7 +19,6 @@
 #include <stdint.h>
 
 #include "roformer/context.h"
-#include "roformer/status.h"
 
 #ifdef __cplusplus
 extern "C" {

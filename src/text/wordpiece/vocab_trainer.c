@@ -87,10 +87,10 @@ static bool learn(learner *l, const rf_vocab_trainer *v, size_t size, size_t alp
            rf__learner_run(l, &v->counter, size, least, progress, user);
 }
 
-rf_status rf_vocab_trainer_new(const rf_ctx *ctx, const rf_tokenizer_options *options, size_t max_words,
-                               rf_vocab_trainer **out, rf_error *why)
+rf_status rf__vocab_trainer_new(const rf_ctx *ctx, const rf_tokenizer_options *options, size_t max_words,
+                                rf_vocab_trainer **out, rf_error *why)
 {
-    if (!(ctx && out)) return rf__missing("rf_vocab_trainer_new", "ctx, out", why);
+    if (!(ctx && out)) return rf__missing("rf__vocab_trainer_new", "ctx, out", why);
     if (max_words < 16 || max_words > UINT32_MAX / 2)
         return rf_fail(why, RF_EARG, "vocabulary: max_words: expected 16 to %u, got %zu", UINT32_MAX / 2, max_words);
     rf_tokenizer_options o;
@@ -106,7 +106,7 @@ rf_status rf_vocab_trainer_new(const rf_ctx *ctx, const rf_tokenizer_options *op
     return RF_OK;
 }
 
-void rf_vocab_trainer_free(rf_vocab_trainer *v)
+void rf__vocab_trainer_free(rf_vocab_trainer *v)
 {
     if (!v) return;
     rf__words_clear(&v->words);
@@ -127,18 +127,18 @@ static rf_status count_words(rf_vocab_trainer *v, const char *text, size_t size,
     return RF_OK;
 }
 
-rf_status rf_vocab_trainer_feed(rf_vocab_trainer *v, const char *text, size_t bytes, rf_error *why)
+rf_status rf__vocab_trainer_feed(rf_vocab_trainer *v, const char *text, size_t bytes, rf_error *why)
 {
-    if (!(v && (text || !bytes))) return rf__missing("rf_vocab_trainer_feed", "trainer, text", why);
+    if (!(v && (text || !bytes))) return rf__missing("rf__vocab_trainer_feed", "trainer, text", why);
     const rf_status status = rf__training_text(text, bytes, why);
     return status ? status : count_words(v, text, bytes, why);
 }
 
-rf_status rf_vocab_trainer_learn(rf_vocab_trainer *v, int32_t size, int32_t alphabet, uint64_t least,
-                                 void (*progress)(void *user, int32_t done, int32_t size), void *user,
-                                 char **vocab, size_t *bytes, rf_error *why)
+rf_status rf__vocab_trainer_learn(rf_vocab_trainer *v, int32_t size, int32_t alphabet, uint64_t least,
+                                  void (*progress)(void *user, int32_t done, int32_t size), void *user,
+                                  char **vocab, size_t *bytes, rf_error *why)
 {
-    if (!(v && vocab && bytes)) return rf__missing("rf_vocab_trainer_learn", "trainer, vocab, bytes", why);
+    if (!(v && vocab && bytes)) return rf__missing("rf__vocab_trainer_learn", "trainer, vocab, bytes", why);
     if (size < 6 || alphabet < 1 || alphabet > 0x110000)
         return rf_fail(why, RF_EARG, "vocabulary: tokens, alphabet: expected at least 6 and 1, got %d and %d",
                        (int)size, (int)alphabet);
@@ -152,7 +152,7 @@ rf_status rf_vocab_trainer_learn(rf_vocab_trainer *v, int32_t size, int32_t alph
     return RF_OK;
 }
 
-void rf_vocab_trainer_release(rf_vocab_trainer *v, char *vocab)
+void rf__vocab_trainer_release(rf_vocab_trainer *v, char *vocab)
 {
     if (v) rf__free(v->ctx, vocab);
 }
@@ -162,7 +162,7 @@ void rf_vocab_trainer_release(rf_vocab_trainer *v, char *vocab)
 static rf_status begin(rf_tokenizer_trainer *t, rf_error *why)
 {
     rf_vocab_trainer *v = NULL;
-    const rf_status status = rf_vocab_trainer_new(t->ctx, t->options.words, t->options.max_words, &v, why);
+    const rf_status status = rf__vocab_trainer_new(t->ctx, t->options.words, t->options.max_words, &v, why);
     t->own = v;
     return status;
 }
@@ -178,14 +178,14 @@ static rf_status finish(rf_tokenizer_trainer *t, rf_tokenizer **out, rf_error *w
     rf_vocab_trainer *v = t->own;
     char *vocab = NULL;
     size_t bytes = 0;
-    rf_status status = rf_vocab_trainer_learn(v, o->tokens, o->alphabet, o->least ? o->least : 2, o->progress, o->user,
-                                              &vocab, &bytes, why);
+    rf_status status = rf__vocab_trainer_learn(v, o->tokens, o->alphabet, o->least ? o->least : 2, o->progress, o->user,
+                                               &vocab, &bytes, why);
     if (!status) status = rf_tokenizer_new(t->ctx, vocab, bytes, "vocabulary", &v->options, out, why);
-    rf_vocab_trainer_release(v, vocab);
+    rf__vocab_trainer_release(v, vocab);
     return status;
 }
 
-static void clear(rf_tokenizer_trainer *t) { rf_vocab_trainer_free(t->own); }
+static void clear(rf_tokenizer_trainer *t) { rf__vocab_trainer_free(t->own); }
 
 const rf_tokenizer_training rf__wordpiece_training = {
     .uses = RF_TRAIN_ALPHABET | RF_TRAIN_LEAST | RF_TRAIN_MAX_WORDS | RF_TRAIN_WORDS,

@@ -188,6 +188,28 @@ void rf__wordpiece_clear(rf_tokenizer *t);
 extern const rf_tokenizer_row rf__tokenizer_wordpiece, rf__tokenizer_mpnet, rf__tokenizer_esm;
 extern const rf_tokenizer_training rf__wordpiece_training;            /* vocab_trainer.c */
 
+/* ---- training (vocab_trainer.c) ---------------------------------------------------------------------------------- */
+
+typedef struct rf_vocab_trainer rf_vocab_trainer;
+
+/* Counts the words of all texts that it is fed. At most `max_words` different words are kept in memory; the rarest are
+ * dropped. The end of a text also ends a word, so feed whole lines. `options` NULL: the defaults; the strings must
+ * outlive the trainer. */
+rf_status rf__vocab_trainer_new(const rf_ctx *ctx, const rf_tokenizer_options *options, size_t max_words,
+                                rf_vocab_trainer **out, rf_error *why);
+rf_status rf__vocab_trainer_feed(rf_vocab_trainer *v, const char *text, size_t bytes, rf_error *why);
+
+/* Learns a vocabulary of `size` tokens: the five special tokens, the characters (at most `alphabet`, most frequent
+ * first), then the most frequent pairs, until `size` is reached or no pair occurs `least` times. `progress` may be
+ * NULL. *vocab receives the text of vocab.txt, freed with rf__vocab_trainer_release. Deterministic. */
+rf_status rf__vocab_trainer_learn(rf_vocab_trainer *v, int32_t size, int32_t alphabet, uint64_t least,
+                                  void (*progress)(void *user, int32_t done, int32_t size), void *user,
+                                  char **vocab, size_t *bytes, rf_error *why);
+void rf__vocab_trainer_release(rf_vocab_trainer *v, char *vocab);
+void rf__vocab_trainer_free(rf_vocab_trainer *v);
+
+/* ---- folders ----------------------------------------------------------------------------------------------------- */
+
 rf_status rf__wordpiece_open(rf_tokenizer_folder *f, rf_tokenizer **out);
 /* The same for a row whose struct begins with an rf_wordpiece; its own members are zero. */
 rf_status rf__wordpiece_open_as(rf_tokenizer_folder *f, const rf_tokenizer_row *row, rf_tokenizer **out);

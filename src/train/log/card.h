@@ -6,7 +6,7 @@
 
 #include "base/base.h"
 #include "roformer/checkpoint.h"
-#include "roformer/finetune.h"
+#include "roformer/train.h"
 
 typedef struct rf__card {
     const rf_ctx *ctx;

@@ -2,7 +2,7 @@
 #ifndef RF_TRAIN_RESULTS_H
 #define RF_TRAIN_RESULTS_H
 
-#include "roformer/finetune.h"
+#include "roformer/train.h"
 #include "train/checkpoint/state.h"
 #include "train/stages.h"
 

@@ -7,7 +7,7 @@
 #include <math.h>
 
 #include "model/model.h"
-#include "roformer/translate.h"
+#include "roformer/generate.h"
 #include "text/tokenizer.h"
 #include "train/pairs/translation_job.h"
 #include "score/sums.h"

@@ -122,33 +122,3 @@ rf_tensor *rf__pool(rf_graph *g, rf_tensor *x, const int32_t start[], int64_t B,
     if (track && how == RF_POOL_MAX) s.which = rf__values(g, (size_t)(B * C), sizeof *s.which);
     return rf__call(g, RF_OP(pool), y, RF_IN(x), &s, sizeof s);
 }
-
-/* ---- several ----------------------------------------------------------------------------------------------------- */
-
-/* Part i is one less than bits 4 i to 4 i + 3 of RF_POOL_SEVERAL | bits. */
-enum { BITS = 4, MOST = 7 };
-
-int rf__pooling_count(rf_pooling p)
-{
-    int n = 0;
-    if (p < RF_POOL_SEVERAL) return 1;
-    while (n < MOST && ((int)p >> (BITS * n) & 15)) n++;
-    return n;
-}
-
-rf_pooling rf__pooling_part(rf_pooling p, int i)
-{
-    return p < RF_POOL_SEVERAL ? p : (rf_pooling)(((int)p >> (BITS * i) & 15) - 1);
-}
-
-rf_pooling rf_pooling_join(rf_pooling a, rf_pooling b)
-{
-    const int n = rf__pooling_count(a), m = rf__pooling_count(b);
-    int bits = 0;
-    if (n + m > MOST) return RF_POOL_AUTO;
-    for (int i = 0; i < n + m; i++) {
-        const rf_pooling one = i < n ? rf__pooling_part(a, i) : rf__pooling_part(b, i - n);
-        bits |= ((int)one + 1) << BITS * i;
-    }
-    return (rf_pooling)((int)RF_POOL_SEVERAL | bits);
-}
