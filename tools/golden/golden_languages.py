@@ -56,6 +56,20 @@ def write_m2m(folder):
     golden.write_json(folder / "tokenizer_config.json", {"tokenizer_class": "M2M100Tokenizer"})
 
 
+def nul(folder):
+    """ids.jsonl of the tokenizer in `folder` with two pieces of U+0000, which Meta's vocab.json has; no model."""
+    folder.mkdir()
+    write_m2m(folder)
+    vocabulary = json.loads((folder / "vocab.json").read_text())
+    vocabulary |= {"\0": len(vocabulary), "a\0b": len(vocabulary) + 1}
+    golden.write_json(folder / "vocab.json", vocabulary)
+    golden.write_config(folder / "config.json", {"model_type": "m2m_100"})
+    t = transformers.AutoTokenizer.from_pretrained(folder)
+    texts = ["the \0 dog", "\0", "the\0dog", "a\0b", "\0\0 x", "\uffff the", "dog"]
+    rows = [{"text": text, "ids": t(text)["input_ids"], "decoded": t.decode(t(text)["input_ids"][1:], skip_special_tokens=True)} for text in texts]
+    golden.write_lines(folder / "ids.jsonl", [json.dumps(r) for r in rows])
+
+
 def write_mbart(name):
     def write(folder):
         (folder / "sentencepiece.bpe.model").write_bytes(pieces())
@@ -185,6 +199,7 @@ def main():
         if kind in ("Bart", "MBart"):
             labels(ROOT / ("labels-" + name), kind, write, size)
             golden.finish(ROOT / ("labels-" + name), 0)
+    nul(ROOT / "nul")
 
 
 if __name__ == "__main__":
