@@ -35,6 +35,7 @@ const rf_weight *rf__params_find(const rf_params *p, const rf_weights *w, const 
     const char *own = rf__family_bare(f, name);
     const rf_weight *t = find_spelled(f, w, name);
     if (!t) t = find_spelled(f, w, own);
+    if (!t && f->label_prefix) t = find_under(f, w, f->label_prefix, own);
     return t || !f->older_prefix || own == name ? t : find_under(f, w, f->older_prefix, own);
 }
 
