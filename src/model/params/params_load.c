@@ -132,10 +132,9 @@ rf_status rf__params_match(rf_params *params, const rf_weights *w, const rf_weig
     return rf_fail(why, RF_EDATA, "%s: %s", rf__weights_name(w), bad.text);
 }
 
-bool rf__param_in_int8(const rf_params *params, const rf_param *p)
+bool rf__param_in_int8(const rf_param *p)
 {
-    const bool in_layer = !p->head && p->layer >= 0 && p->layer < params->config.num_hidden_layers;
-    return in_layer && p->rank == 2 && !p->looked_up;
+    return !p->head && p->layer >= 0 && p->rank == 2 && !p->looked_up;
 }
 
 /* A position table that differs from the computed one is reported. *memory false: out of memory. */

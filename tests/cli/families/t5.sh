@@ -50,6 +50,8 @@ expect 0 '' "$program" convert -q --dtype bf16 model half
 expect 0 '' "$program" translate -q -m half -n 4 'the sea'
 expect 0 "" "$program" convert -q --dtype int8 model small
 expect 0 '' "$program" translate -q -m small --dtype int8 -n 4 'the sea'
+expect 0 '' "$program" info small
+grep -qE 'matrices_in_int8 +32$' out || fail "both sides: $(grep int8 out)"
 expect 0 '' "$program" info model
 grep -qE 'ignored +nothing' out || fail "$(grep ignored out)"
 grep -qE 'decoder_heads +2$' out || fail "$(grep decoder out)"
