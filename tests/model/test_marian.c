@@ -69,7 +69,8 @@ static double differs(const char *folder, const char *isa, rf_type type)
     return worst;
 }
 
-/* 1e-4 as in test_golden.c; in bf16 twice its bound, as T5's logits here are of size 2; in int8 that of test_heads.c. */
+/* 1e-4 as in test_golden.c; in bf16 twice its bound, as T5's logits here are of size 2; in int8 that of
+ * test_heads.c. */
 static void logits_are_those_of_transformers(void **state)
 {
     (void)state;

@@ -85,30 +85,55 @@ static void same_text(const rf_tokenizer *t, const json_t *ids, int skip, const 
     rf_text_free(t, text);
 }
 
-/* A vocab.json with U+0000 in its keys, opened, written and opened again. */
-static void pieces_of_nul(void **state)
+/* The ids of the texts of ids.jsonl, by the folder and by what is written of it. */
+static void has_ids(const char *golden)
 {
     rf_tokenizer *t;
     rf_error why = {0};
     size_t size;
-    const char *folder = "tests/golden/languages/nul", *written = t_folder();
-    char *lines;
-    (void)state;
+    const char *folder = golden, *written = t_folder();
+    char *lines, path[256];
+    snprintf(path, sizeof path, "%s/ids.jsonl", golden);
     for (int twice = 0; twice < 2; twice++, folder = written) {
         if (rf_tokenizer_open(ctx, folder, &t, &why)) fail_msg("%s", why.text);
-        if (rf__read_file(ctx, "tests/golden/languages/nul/ids.jsonl", 1 << 16, &lines, &size, &why))
-            fail_msg("%s", why.text);
+        if (rf__read_file(ctx, path, 1 << 16, &lines, &size, &why)) fail_msg("%s", why.text);
         for (char *line = lines, *end; (end = strchr(line, '\n')) != NULL; line = end + 1) {
             json_t *row = rf__json_parse(line, (size_t)(end - line), JSON_ALLOW_NUL, "row", &why);
             const json_t *text = json_object_get(row, "text"), *decoded = json_object_get(row, "decoded");
             same_ids(t, json_string_value(text), json_string_length(text), json_object_get(row, "ids"));
-            same_text(t, json_object_get(row, "ids"), 1, json_string_value(decoded), json_string_length(decoded));
+            if (decoded)
+                same_text(t, json_object_get(row, "ids"), 1, json_string_value(decoded), json_string_length(decoded));
             json_decref(row);
         }
         rf__free(ctx, lines);
         if (rf_tokenizer_save(t, written, &why)) fail_msg("%s", why.text);
         rf_tokenizer_free(t);
     }
+}
+
+static void pieces_of_nul(void **state)
+{
+    (void)state;
+    has_ids("tests/golden/languages/nul");
+}
+
+/* Without added tokens, nothing says the ids of the languages. */
+static void nllb_without_tokenizer_json(void **state)
+{
+    (void)state;
+    has_ids("tests/golden/languages/nllb_pieces");
+    size_t size;
+    rf_tokenizer *t;
+    rf_error why = {0};
+    char *model;
+    const char *folder = t_folder(), class[] = "{\"tokenizer_class\": \"NllbTokenizer\"}";
+    if (rf__read_file(ctx, "tests/golden/languages/nllb_pieces/sentencepiece.bpe.model", 1 << 24, &model, &size, &why))
+        fail_msg("%s", why.text);
+    t_write(folder, "sentencepiece.bpe.model", model, size);
+    t_write(folder, "tokenizer_config.json", class, strlen(class));
+    rf__free(ctx, model);
+    assert_int_equal(rf_tokenizer_open(ctx, folder, &t, &why), RF_EUNSUPPORTED);
+    t_failed(&why, RF_EUNSUPPORTED, "added_tokens_decoder: expected the tokens of the languages");
 }
 
 static void check_all(const char *folder, const json_t *all)
@@ -228,6 +253,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(as_transformers_has_it),
         cmocka_unit_test(pieces_of_nul),
+        cmocka_unit_test(nllb_without_tokenizer_json),
         cmocka_unit_test(what_is_no_marian),
         cmocka_unit_test(memory_ends),
     };

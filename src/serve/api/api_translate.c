@@ -215,8 +215,8 @@ static bool put_language(srv_request *r, const char *code, const char *text, siz
     for (size_t i = 0; i < e.n && !status; i++) known += e.id[i] != rf_tokenizer_unk(r->model->tokenizer);
     if (status) srv_fail(r, &why);
     else
-        srv_printf(&r->out, "{\"confidence\":%.1f,\"language\":\"%s\"}", e.n ? 100.0 * (double)known / (double)e.n : 0,
-                   code);
+        srv_printf(&r->out, "{\"confidence\":%.1f,\"language\":\"%s\"}",
+                   e.n ? 100.0 * (double)known / (double)e.n : 0, code);
     rf_encoding_clear(&e);
     return !status;
 }

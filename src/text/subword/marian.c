@@ -6,7 +6,10 @@
  *     >>deu<<     at the beginning of a source: the target language, a separate piece
  *
  * M2M-100's has one model for both sides, sentencepiece.bpe.model, and tokens of languages, __en__, that follow the
- * pieces of vocab.json (languages.c).
+ * pieces of vocab.json (languages.c).  NLLB's without tokenizer.json, as NllbTokenizer of transformers 4 saved it, has
+ * the same model without vocab.json, which is made here:
+ *     0 <s>   1 <pad>   2 </s>   3 <unk>   4 ... the model's pieces from its third on
+ * added_tokens_decoder of its settings has the ids of the languages.
  *
  * </s> ends a text, and no token begins one.  Marian has no [CLS] and no [MASK]; </s> and <unk> replace them.  This is
  * transformers' MarianTokenizer.                                                                                     */
@@ -16,7 +19,6 @@
 #include "subwords.h"
 #include "text/languages.h"
 
-#define MODEL "sentencepiece.bpe.model"
 enum { LANGUAGE = 16 };                  /* bytes of the name of M2M-100's token */
 
 typedef struct word { const char *text; size_t size; int32_t id; } word;
@@ -246,13 +248,49 @@ static rf_status read_entry(vocabulary *v, const char *path, const char *key, co
     return RF_OK;
 }
 
+static bool is_nllb(const rf_tokenizer_folder *f) { return rf__folder_is(f, "NllbTokenizer", NULL); }
+
+/* NLLB's vocab.json. */
+static rf_status make_vocabulary(rf_tokenizer_folder *f, char **text, size_t *bytes)
+{
+    static const char *const first[][2] = {
+        {"bos_token", "<s>"}, {"pad_token", "<pad>"}, {"eos_token", "</s>"}, {"unk_token", "<unk>"}};
+    enum { OWN = 3 };                                               /* pieces of the model that these replace         */
+    char path[RF_PATH], *data = NULL, *dump = NULL;
+    size_t size = 0;
+    rf__spm *spm = NULL;
+    rf_status status = rf__path(path, sizeof path, f->path, RF__FILE_PIECES, f->why);
+    if (!status) status = rf__read_file(f->ctx, path, RF_TOKENIZER_FILE, &data, &size, f->why);
+    if (!status) status = rf__spm_load(f->ctx, data, size, path, &spm, f->why);
+    if (!status) {
+        json_t *map = json_object();
+        for (size_t i = 0; i < RF_COUNT(first); i++) {
+            const char *name = rf__folder_name(f, first[i][0]);
+            rf__json_set(&map, name ? name : first[i][1], json_integer((json_int_t)i));
+        }
+        for (int32_t i = OWN; i < rf__spm_size(spm); i++)
+            rf__json_set(&map, rf__spm_piece(spm, i), json_integer((json_int_t)RF_COUNT(first) + i - OWN));
+        dump = rf__json_dump(map, JSON_COMPACT);
+        json_decref(map);
+        *text = dump ? rf__strdup(f->ctx, dump) : NULL;
+        *bytes = *text ? strlen(*text) : 0;
+        if (!*text) status = no_memory(path, f->why);
+    }
+    free(dump);
+    rf__spm_free(spm);
+    rf__free(f->ctx, data);
+    return status;
+}
+
 /* vocab.json, whose keys may have U+0000. */
 static rf_status read_map(rf_tokenizer_folder *f, vocabulary *v, char path[RF_PATH], json_t **map)
 {
     rf_status status = rf__path(path, RF_PATH, f->path, RF_FILE_VOCAB_JSON, f->why);
-    if (!status && !rf__is_there(f->ctx, path))
+    const bool there = !status && rf__is_there(f->ctx, path), made = !there && is_nllb(f);
+    if (!status && made) status = make_vocabulary(f, &v->file, &v->bytes);
+    else if (!status && !there)
         status = rf_fail(f->why, RF_EDATA, "%s: expected this file with the ids of the pieces, got none", path);
-    if (!status) status = rf__read_file(f->ctx, path, RF_TOKENIZER_FILE, &v->file, &v->bytes, f->why);
+    else if (!status) status = rf__read_file(f->ctx, path, RF_TOKENIZER_FILE, &v->file, &v->bytes, f->why);
     if (status) return status;
     char *text = rf__alloc(f->ctx, v->bytes + 1);
     if (!text) return no_memory(path, f->why);
@@ -385,6 +423,10 @@ static rf_status open_m2m_100(rf_tokenizer_folder *f, rf_tokenizer **out)
     rf_status status = RF_OK;
     char *text = rf__calloc(f->ctx, n, LANGUAGE);
     if (n && !text) return no_memory(f->path, f->why);
+    if (is_nllb(f) && !rf__languages_added(f))
+        status = rf_fail(f->why, RF_EUNSUPPORTED, "%s: added_tokens_decoder: expected the tokens of the languages with "
+                         "their ids, which %s does not say, got none; add the " RF_FILE_TOKENIZER " that the model was "
+                         "published with", f->config_path, RF__FILE_PIECES);
     for (size_t i = 0; i < n && !status; i++) {
         char *name = text + i * LANGUAGE;
         snprintf(name, LANGUAGE, "__%s__", code[i]);
@@ -392,7 +434,8 @@ static rf_status open_m2m_100(rf_tokenizer_folder *f, rf_tokenizer **out)
                                                                   .id = RF_ADDED_OPEN, .special = true});
     }
     if (!status) status = add_beginning(f);
-    if (!status) status = open_sides(f, &rf__tokenizer_m2m_100, MODEL, NULL, out);
+    for (size_t i = 0; i < f->parts.added_n; i++) f->parts.added[i].normalized = false;  /* not read by these classes */
+    if (!status) status = open_sides(f, &rf__tokenizer_m2m_100, RF__FILE_PIECES, NULL, out);
     f->parts.added_n = 0;                                  /* their names are gone                                    */
     rf__free(f->ctx, text);
     return status;
@@ -410,7 +453,7 @@ static rf_status save(const rf_tokenizer *t, rf_ready_files *to, rf_error *why)
     const vocabulary *v = as_marian(t)->words;
     const bool one = t->row == &rf__tokenizer_m2m_100;
     if (rf__ready_copy(t, to, RF_FILE_VOCAB_JSON, v->file, v->bytes) &&
-        put_model(as_marian(t), to, one ? MODEL : RF_FILE_SOURCE_SUBWORDS) &&
+        put_model(as_marian(t), to, one ? RF__FILE_PIECES : RF_FILE_SOURCE_SUBWORDS) &&
         (one || put_model(other_side(t), to, RF_FILE_TARGET_SUBWORDS)))
         return RF_OK;
     return rf_fail(why, RF_ENOMEM, "%s: out of memory for its pieces", to->folder);
@@ -424,7 +467,7 @@ static const char *const files[] = {RF_FILE_SOURCE_SUBWORDS,  RF_FILE_SPECIAL_TO
                                     RF_FILE_TOKENIZER_CONFIG, RF_FILE_VOCAB_JSON,     NULL};
 
 static const char *const m2m_100_classes[] = {"M2M100Tokenizer", NULL};
-static const char *const m2m_100_files[] = {MODEL, RF_FILE_SPECIAL_TOKENS, RF_FILE_TOKENIZER_CONFIG,
+static const char *const m2m_100_files[] = {RF__FILE_PIECES, RF_FILE_SPECIAL_TOKENS, RF_FILE_TOKENIZER_CONFIG,
                                             RF_FILE_VOCAB_JSON, NULL};
 
 #define SHARED                                                                                                         \
