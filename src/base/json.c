@@ -176,6 +176,31 @@ json_t *rf__json_parse(const char *text, size_t size, size_t flags, const char *
     return root;
 }
 
+/* The next escape \uXXXX of the scalar `hex` in small letters, from byte *at on, which becomes its first digit. */
+static bool next_escape(const char *text, size_t size, const char *hex, size_t *at)
+{
+    for (size_t i = *at; i + 1 < size; i++) {
+        if (text[i] != '\\') continue;
+        size_t same = 0;
+        if (text[++i] != 'u' || i + 4 >= size) continue;
+        while (same < 4 && (text[i + 1 + same] | ' ') == hex[same]) same++;                /* 'F' | ' ' is 'f'       */
+        if (same == 4) return *at = i + 1, true;
+    }
+    return false;
+}
+
+bool rf__json_hide_nul(char *text, size_t size)
+{
+    size_t at = 0;
+    if (!next_escape(text, size, "0000", &at)) return false;
+    for (size_t i = 0; i + 3 <= size; i++)
+        if (!memcmp(text + i, RF__JSON_NUL, 3)) return false;
+    at = 0;
+    if (next_escape(text, size, "ffff", &at)) return false;
+    for (at = 0; next_escape(text, size, "0000", &at);) memcpy(text + at, "ffff", 4);
+    return true;
+}
+
 /* ---- building ---- */
 
 void rf__json_set(json_t **object, const char *key, json_t *value)

@@ -14,6 +14,11 @@ enum { RF__MAX_VALUES = 4000000 };
  * failure. Freed with json_decref. */
 json_t *rf__json_parse(const char *text, size_t size, size_t flags, const char *name, rf_error *why);
 
+/* Keys with U+0000, which jansson refuses: replaces each escape \u0000 of a document by \uffff, so that strings and
+ * keys have RF__JSON_NUL in its place. false: there is none, or U+FFFF occurs, too; then nothing changes. */
+#define RF__JSON_NUL "\xEF\xBF\xBF"
+bool rf__json_hide_nul(char *text, size_t size);
+
 /* json_loadb. *memory: it returned NULL because memory ran out, not because of the text. */
 json_t *rf__json_load(const char *text, size_t size, size_t flags, json_error_t *error, bool *memory);
 

@@ -31,7 +31,7 @@ rf_status rf__convert_int8(const rf_params *params, const rf_weights *w, const r
     for (size_t i = 0; i < params->n && !status; i++) {
         const rf_param *p = &params->p[i];
         if (!match[i] || !p->count) continue;
-        if (!is_whole(match[i], p) && (as_they_are || !(rf__param_in_int8(params, p) || (i == params->word && words))))
+        if (!is_whole(match[i], p) && (as_they_are || !(rf__param_in_int8(p) || (i == params->word && words))))
             continue;
         scale[i] = rf__alloc(params->ctx, (size_t)p->dim[0] * sizeof **scale);
         if (!scale[i]) return rf_fail(why, RF_ENOMEM, "out of memory: %lld scales", (long long)p->dim[0]);

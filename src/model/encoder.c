@@ -396,7 +396,7 @@ static rf_tensor *run_pairs(rf_graph *g, rf_encoder *e, const rf_batch *source, 
     return run(g, e, &e->side[1], &to, &seen);
 }
 
-/* A text alone, for its vectors and heads: it is the source, and, one token later, the target. */
+/* A text alone: it is the source, and, one token later, the target. */
 static rf_tensor *run_twice(rf_graph *g, rf_encoder *e, const rf_batch *b, const int32_t row[], int64_t rows)
 {
     const rf_config *c = &e->params->config;
@@ -495,6 +495,11 @@ rf_tensor *rf__target_forward_next(rf_graph *g, rf_encoder *e, const rf_batch *t
 rf_tensor *rf__encoder_forward_rows(rf_graph *g, rf_encoder *e, const rf_batch *b, const int32_t row[], int64_t n)
 {
     return encode(g, e, b, NULL, row, n);
+}
+
+rf_tensor *rf__encoder_forward_head(rf_graph *g, rf_encoder *e, const rf_batch *b, const int32_t row[], int64_t n)
+{
+    return e->params->stacks > 1 ? run_twice(g, e, b, row, n) : encode(g, e, b, NULL, row, n);
 }
 
 rf_tensor *rf__mlm_transform(rf_graph *g, rf_encoder *e, rf_tensor *h, const int32_t row[], int64_t n)

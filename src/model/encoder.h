@@ -46,6 +46,9 @@ rf_tensor *rf__encoder_forward(rf_graph *g, rf_encoder *e, const rf_batch *batch
  * rf__encoder_forward. */
 rf_tensor *rf__encoder_forward_rows(rf_graph *g, rf_encoder *e, const rf_batch *batch, const int32_t row[], int64_t n);
 
+/* The states that a head uses, of all tokens (row NULL) or of row[0..n): those of the decoder, if there is one. */
+rf_tensor *rf__encoder_forward_head(rf_graph *g, rf_encoder *e, const rf_batch *batch, const int32_t row[], int64_t n);
+
 /* The same for tokens that continue the cache's b->B sequences; they count when the caller commits. */
 rf_tensor *rf__encoder_forward_next(rf_graph *g, rf_encoder *e, const rf_batch *batch, rf_cache *cache);
 

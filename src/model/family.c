@@ -35,9 +35,14 @@ const rf_head_row *rf__family_head(const rf_family *f, rf_head head)
     return NULL;
 }
 
+const char *rf__family_prefix(const rf_family *f, rf_head head)
+{
+    return f->label_prefix && (head == RF_HEAD_SEQUENCE || head == RF_HEAD_TOKEN) ? f->label_prefix : f->prefix;
+}
+
 const char *rf__family_bare(const rf_family *f, const char *name)
 {
-    const char *const prefix[] = {f->prefix, f->older_prefix};
+    const char *const prefix[] = {f->label_prefix, f->prefix, f->older_prefix};
     for (size_t i = 0; i < RF_COUNT(prefix); i++)
         if (prefix[i] && !strncmp(name, prefix[i], strlen(prefix[i]))) return name + strlen(prefix[i]);
     return name;

@@ -95,6 +95,7 @@ typedef struct rf_family_decoder {
 typedef struct rf_family {
     rf_family_config config;            /* first member: the rows of rf__config_families                              */
     const char *prefix, *older_prefix;  /* of names; an older one that files may have instead, or NULL                */
+    const char *label_prefix;           /* of names under heads for labels of texts and tokens; NULL: `prefix`        */
     const char *layers;                 /* a layer's names: this, its number and "."; NULL: "encoder.layer."          */
     int64_t (*layer_like)(const rf_config *c, int64_t layer);   /* the first layer that has the tensors of a layer,
                                            itself or an earlier one; names count these layers alone; NULL: itself */
@@ -113,8 +114,8 @@ typedef struct rf_family {
     rf_norm_kind norm;
     double (*divisor)(const rf_config *c);      /* with normalize_before: of what each sub-layer adds; NULL: 1        */
     bool first_bare;                    /* with normalize_before: no norm before the attention of the first layer     */
-    bool both;                          /* a text alone is read by the encoder and then by the decoder,               */
-    bool wraps;                         /* ... which begins with the text's last token, not decoder_start_token_id    */
+    bool both;                          /* the vectors of a text alone are the decoder's, which reads it, too         */
+    bool wraps;                         /* ... and begins with the text's last token, not decoder_start_token_id      */
     bool wordless;                      /* no folder has a language-model head: words are not predicted               */
     bool gated;                         /* the feed-forward layer has a gate (also with is_gated_act), in the row
                                            RF_ROW_GATED, ... */
@@ -141,7 +142,8 @@ static inline bool rf__family_gated(const rf_family *f, const rf_config *c) { re
 /* NULL: the family has no such head. */
 const rf_head_row *rf__family_head(const rf_family *f, rf_head head);
 
-/* The name of a tensor without the family's prefix or the older one. */
+/* The name of a tensor without the prefix. */
+const char *rf__family_prefix(const rf_family *f, rf_head head);
 const char *rf__family_bare(const rf_family *f, const char *name);
 
 /* NULL: the tensor is not in the family's `silent` list. */

@@ -192,6 +192,6 @@ rf_tensor *rf__task_forward(rf_graph *g, rf_encoder *e, const rf_batch *b)
     const rf_params *p = rf__encoder_params(e);
     if (p->head == RF_HEAD_MLM && p->config.linear_pooler) return vectors(g, e, b);
     const int32_t *row = rows_of(g, p, b);
-    return row ? logits(g, e, rf__encoder_forward_rows(g, e, b, row, b->B))
-               : rf__task_logits(g, e, rf__encoder_forward(g, e, b), b);
+    return row ? logits(g, e, rf__encoder_forward_head(g, e, b, row, b->B))
+               : rf__task_logits(g, e, rf__encoder_forward_head(g, e, b, NULL, 0), b);
 }

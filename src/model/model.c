@@ -41,7 +41,7 @@ static rf_status read_one(const rf_model *m, const struct source *from, size_t i
 /* With weights in int8, only the layers' matrices are int8; the others are bf16. */
 static rf_type type_of(const rf_model *m, const rf_param *p)
 {
-    return m->type == RF_I8 && !rf__param_in_int8(&m->params, p) ? RF_BF16 : m->type;
+    return m->type == RF_I8 && !rf__param_in_int8(p) ? RF_BF16 : m->type;
 }
 
 /* Packs one matrix, the two of a gated feed-forward layer, or several of one shape. */

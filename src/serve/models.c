@@ -22,6 +22,7 @@ static void close_model(srv_model *m)
     rf_pipeline_close(m->pipeline);
     rf_engine_close(m->engine);
     rf_sentence_free(&m->prompts);
+    free(m->task);
     pthread_mutex_destroy(&m->index_lock);
     free(m);
 }
@@ -34,7 +35,8 @@ void srv_model_release(srv_model *m)
 /* The reason why the model computes no vectors of texts. */
 static rf_status can_embed(const srv_model *m, rf_error *why)
 {
-    if (srv_model_head(m) == RF_HEAD_MLM || srv_model_head(m) == RF_HEAD_EMBED) return RF_OK;
+    const rf_head head = srv_model_head(m);
+    if (head == RF_HEAD_MLM || head == RF_HEAD_EMBED || head == RF_HEAD_SEQ2SEQ) return RF_OK;
     return rf_fail(why, RF_EUNSUPPORTED, "the model is %s, which gives no embeddings", srv_model_kind(m));
 }
 
@@ -81,6 +83,43 @@ static void read_languages(srv_model *m, const char *folder)
         return;
     set_language(m->source_language, json_string_value(json_object_get(config, "source_lang")));
     set_language(m->target_language, json_string_value(json_object_get(config, "target_lang")));
+    json_decref(config);
+}
+
+/* The languages of translation_SOURCE_to_TARGET. */
+static bool names_task(const char *name, srv_translation *task)
+{
+    const char begin[] = "translation_", between[] = "_to_", *to = strstr(name, between);
+    char source[16];
+    const size_t from = sizeof begin - 1, n = to && to > name + from ? (size_t)(to - name) - from : sizeof source;
+    if (strncmp(name, begin, from) != 0 || n >= sizeof source) return false;
+    snprintf(source, sizeof source, "%.*s", (int)n, name + from);
+    set_language(task->source, source);
+    set_language(task->target, to + sizeof between - 1);
+    return *task->source && *task->target;
+}
+
+/* The translations among the tasks of config.json; those with settings that are not supported are noted. */
+static void read_tasks(srv_model *m, const char *folder)
+{
+    char path[4096];
+    const char *name;
+    json_t *config, *unused;
+    if (!srv_translates(m) || rf__path(path, sizeof path, folder, RF_FILE_CONFIG, NULL) ||
+        rf__json_shared(m->s->o.ctx, path, 1 << 24, 0, &config, NULL))
+        return;
+    json_t *all = json_object_get(config, "task_specific_params");
+    m->task = calloc(json_object_size(all) + 1, sizeof *m->task);
+    json_object_foreach(all, name, unused) {
+        const rf_model *model = rf_engine_model(m->engine);
+        srv_translation task = {.source = ""};
+        rf_error why = {0};
+        if (!m->task || !names_task(name, &task)) continue;
+        rf_translate_defaults(model, &task.generate);
+        if (rf_translate_task(model, name, &task.generate, task.prefix, sizeof task.prefix, &why))
+            srv_note(m->s, "%s", why.text);
+        else m->task[m->tasks++] = task;
+    }
     json_decref(config);
 }
 
@@ -176,6 +215,7 @@ static rf_status open_model(srv_server *s, int slot, srv_model **out, rf_error *
         m->tokenizer = rf_model_tokenizer(rf_engine_model(m->engine));
         read_settings(m, option->folder);
         read_languages(m, option->folder);
+        read_tasks(m, option->folder);
     }
     status = rf_folder_release(&held, status, why);
     if (!status) status = try_model(m, why);

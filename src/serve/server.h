@@ -270,6 +270,12 @@ bool srv_connection_is_above(srv_server *s, const srv_connection *c); /* it is o
 
 /* ---- models.c ---------------------------------------------------------------------------------------------------- */
 
+/* A translation in task_specific_params of config.json, translation_SOURCE_to_TARGET: its settings and its prefix. */
+typedef struct srv_translation {
+    char source[16], target[16], prefix[256];
+    rf_generate_options generate;
+} srv_translation;
+
 struct srv_model {
     atomic_int users;
     srv_server *s;
@@ -289,6 +295,8 @@ struct srv_model {
     rf_index *index;           /* of its vectors, or NULL                                                    */
     pthread_mutex_t index_lock;
     char source_language[16], target_language[16]; /* of a translation model; "": unknown                          */
+    srv_translation *task; /* [tasks] */
+    int tasks;
     rf_embed_options query; /* of the index                                                               */
 };
 

@@ -177,6 +177,8 @@ rf_status rf__folder_row(rf_tokenizer_folder *f, const rf_tokenizer_row **row)
     if (f->all) return row_of_json(f, row);
     if (take_class(f->class, row)) return RF_OK;
     const rf_status status = find_in_json(f, row);
+    if (!status && !f->fast && rf__folder_is(f, "NllbTokenizer", NULL) && has_file(f->ctx, f->path, RF__FILE_PIECES))
+        return take_class("M2M100Tokenizer", row), RF_OK;
     if (!status && !f->fast && rf__spm_folder_has(f)) return take_pieces(row);
     return status || f->all ? status : unknown_class(f, path);
 }

@@ -83,6 +83,14 @@ static bool fits(const char *form, const char *token)
     return !*token;
 }
 
+bool rf__languages_added(const rf_tokenizer_folder *f)
+{
+    const rf_language_row *row = rf__languages_class(f);
+    for (size_t i = 0; row && i < f->parts.added_n; i++)
+        if (fits(row->form, f->parts.added[i].text)) return true;
+    return false;
+}
+
 /* The part of a token that is a code: without the underscores of the form. */
 static void code_of(const rf_language_row *row, const char *token, char to[RF_LANGUAGE_CODE])
 {

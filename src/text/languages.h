@@ -10,6 +10,9 @@ const rf_language_row *rf__languages_class(const rf_tokenizer_folder *f);
 /* The codes that transformers' class has, in the order of the tokens' ids; NULL: none, or its files list them. */
 const char *const *rf__languages_listed(const rf_tokenizer_folder *f, size_t *n);
 
+/* Whether the folder's added tokens have languages of its class. */
+bool rf__languages_added(const rf_tokenizer_folder *f);
+
 /* After the row has opened t: takes the languages of the folder, and puts that of sources into the templates. */
 rf_status rf__languages_open(rf_tokenizer_folder *f, rf_tokenizer *t);
 

@@ -283,6 +283,8 @@ bool rf__folder_class_rules(const rf_tokenizer_folder *f);
 /* The name of a special token in the settings; NULL: none. */
 const char *rf__folder_name(const rf_tokenizer_folder *f, const char *key);
 const char *rf__folder_named(const rf_tokenizer_folder *f, const char *key, const char *usual);   /* or the usual one */
+/* The model of one of Meta's tokenizers. */
+#define RF__FILE_PIECES "sentencepiece.bpe.model"
 /* What the folder has in place of tokenizer.json: a file of pieces that is not read alone, and what would help; "none".
  * (rebuild.c) */
 const char *rf__folder_pieces(const rf_tokenizer_folder *f);

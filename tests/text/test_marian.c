@@ -1,5 +1,6 @@
 /* test_marian.c — mirrors src/text/subword/marian.c: ids and texts are those of transformers' MarianTokenizer
- * (tools/golden/golden_marian_text.py), with the models of tests/golden/subwords as its sides; incomplete folders. */
+ * (tools/golden/golden_marian_text.py), with the models of tests/golden/subwords as its sides, and of M2M100Tokenizer,
+ * with pieces of U+0000 (tools/golden/golden_languages.py); incomplete folders. */
 #include "one_context.h"
 
 #include "base/json.h"
@@ -59,12 +60,12 @@ static const char *whole_folder(const json_t *all)
     return folder;
 }
 
-static void same_ids(const rf_tokenizer *t, const char *text, const json_t *expected)
+static void same_ids(const rf_tokenizer *t, const char *text, size_t bytes, const json_t *expected)
 {
     rf_encoding e;
     rf_error why = {0};
     rf_encoding_init(&e, ctx);
-    if (rf_encode(t, text, strlen(text), NULL, 0, 0, 0, &e, NULL, &why)) fail_msg("%s", why.text);
+    if (rf_encode(t, text, bytes, NULL, 0, 0, 0, &e, NULL, &why)) fail_msg("%s", why.text);
     assert_int_equal(e.n, json_array_size(expected));
     for (size_t i = 0; i < e.n; i++)
         if (e.id[i] != json_integer_value(json_array_get(expected, i)))
@@ -72,15 +73,67 @@ static void same_ids(const rf_tokenizer *t, const char *text, const json_t *expe
     rf_encoding_clear(&e);
 }
 
-static void same_text(const rf_tokenizer *t, const json_t *ids, int skip, const char *expected)
+static void same_text(const rf_tokenizer *t, const json_t *ids, int skip, const char *expected,
+                      size_t bytes)
 {
     int32_t id[256];
     size_t n = json_array_size(ids), size;
     for (size_t i = 0; i < n; i++) id[i] = (int32_t)json_integer_value(json_array_get(ids, i));
     char *text = rf_decode(t, id, n, skip, 0, &size);
-    assert_string_equal(text, expected);
-    assert_int_equal(size, strlen(expected));
+    assert_int_equal(size, bytes);
+    assert_memory_equal(text, expected, bytes);
     rf_text_free(t, text);
+}
+
+/* The ids of the texts of ids.jsonl, by the folder and by what is written of it. */
+static void has_ids(const char *golden)
+{
+    rf_tokenizer *t;
+    rf_error why = {0};
+    size_t size;
+    const char *folder = golden, *written = t_folder();
+    char *lines, path[256];
+    snprintf(path, sizeof path, "%s/ids.jsonl", golden);
+    for (int twice = 0; twice < 2; twice++, folder = written) {
+        if (rf_tokenizer_open(ctx, folder, &t, &why)) fail_msg("%s", why.text);
+        if (rf__read_file(ctx, path, 1 << 16, &lines, &size, &why)) fail_msg("%s", why.text);
+        for (char *line = lines, *end; (end = strchr(line, '\n')) != NULL; line = end + 1) {
+            json_t *row = rf__json_parse(line, (size_t)(end - line), JSON_ALLOW_NUL, "row", &why);
+            const json_t *text = json_object_get(row, "text"), *decoded = json_object_get(row, "decoded");
+            same_ids(t, json_string_value(text), json_string_length(text), json_object_get(row, "ids"));
+            if (decoded)
+                same_text(t, json_object_get(row, "ids"), 1, json_string_value(decoded), json_string_length(decoded));
+            json_decref(row);
+        }
+        rf__free(ctx, lines);
+        if (rf_tokenizer_save(t, written, &why)) fail_msg("%s", why.text);
+        rf_tokenizer_free(t);
+    }
+}
+
+static void pieces_of_nul(void **state)
+{
+    (void)state;
+    has_ids("tests/golden/languages/nul");
+}
+
+/* Without added tokens, nothing says the ids of the languages. */
+static void nllb_without_tokenizer_json(void **state)
+{
+    (void)state;
+    has_ids("tests/golden/languages/nllb_pieces");
+    size_t size;
+    rf_tokenizer *t;
+    rf_error why = {0};
+    char *model;
+    const char *folder = t_folder(), class[] = "{\"tokenizer_class\": \"NllbTokenizer\"}";
+    if (rf__read_file(ctx, "tests/golden/languages/nllb_pieces/sentencepiece.bpe.model", 1 << 24, &model, &size, &why))
+        fail_msg("%s", why.text);
+    t_write(folder, "sentencepiece.bpe.model", model, size);
+    t_write(folder, "tokenizer_config.json", class, strlen(class));
+    rf__free(ctx, model);
+    assert_int_equal(rf_tokenizer_open(ctx, folder, &t, &why), RF_EUNSUPPORTED);
+    t_failed(&why, RF_EUNSUPPORTED, "added_tokens_decoder: expected the tokens of the languages");
 }
 
 static void check_all(const char *folder, const json_t *all)
@@ -102,10 +155,11 @@ static void check_all(const char *folder, const json_t *all)
     assert_string_equal(rf__tokenizer_transformers(t), "MarianTokenizer");
     json_array_foreach(json_object_get(all, "cases"), i, x) {
         const char *text = json_string_value(json_object_get(x, "text"));
-        same_ids(t, text, json_object_get(x, "source"));
-        same_ids(target, text, json_object_get(x, "target"));
-        same_text(target, json_object_get(x, "target"), 1, json_string_value(json_object_get(x, "decoded")));
-        same_text(target, json_object_get(x, "target"), 0, json_string_value(json_object_get(x, "whole")));
+        const json_t *decoded = json_object_get(x, "decoded"), *whole = json_object_get(x, "whole");
+        same_ids(t, text, strlen(text), json_object_get(x, "source"));
+        same_ids(target, text, strlen(text), json_object_get(x, "target"));
+        same_text(target, json_object_get(x, "target"), 1, json_string_value(decoded), json_string_length(decoded));
+        same_text(target, json_object_get(x, "target"), 0, json_string_value(whole), json_string_length(whole));
     }
     assert_true(i > 15);
     rf_tokenizer_free(t);
@@ -198,6 +252,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(as_transformers_has_it),
+        cmocka_unit_test(pieces_of_nul),
+        cmocka_unit_test(nllb_without_tokenizer_json),
         cmocka_unit_test(what_is_no_marian),
         cmocka_unit_test(memory_ends),
     };

@@ -422,6 +422,28 @@ static void every_allocation(void **state)
     rf_ctx_free(ctx);
 }
 
+/* Only escapes of U+0000 are replaced, and none if U+FFFF occurs. */
+static void nul_is_hidden(void **state)
+{
+    static const char *const same[] = {"{\"a\": 1}", "{\"\\\\u0000\": 1}", "{\"\\u0000\": 1, \"\\uFffF\": 2}",
+                                       "{\"\\u0000\": 1, \"" RF__JSON_NUL "\": 2}", "{\"\\u000", "\\"};
+    char text[64] = "{\"a\\u0000\": 1, \"\\\\\\u0000\": \"\\\\u0000\"}";
+    rf_error why = {0};
+    (void)state;
+    for (size_t i = 0; i < RF_COUNT(same); i++) {
+        char own[64];
+        snprintf(own, sizeof own, "%s", same[i]);
+        assert_false(rf__json_hide_nul(own, strlen(own)));
+        assert_string_equal(own, same[i]);
+    }
+    assert_true(rf__json_hide_nul(text, strlen(text)));
+    json_t *all = rf__json_parse(text, strlen(text), 0, "text", &why);
+    assert_non_null(all);
+    assert_int_equal(json_integer_value(json_object_get(all, "a" RF__JSON_NUL)), 1);
+    assert_string_equal(json_string_value(json_object_get(all, "\\" RF__JSON_NUL)), "\\u0000");
+    json_decref(all);
+}
+
 /* A training run whose n-th allocation fails ends with RF_ENOMEM, or with the model of the undisturbed run. */
 static void while_training(void **state)
 {
@@ -455,6 +477,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(failures_are_told_apart),
         cmocka_unit_test(what_is_not_whole_is_nothing),
+        cmocka_unit_test(nul_is_hidden),
         cmocka_unit_test(every_allocation),
         cmocka_unit_test(while_training),
     };

@@ -3,13 +3,15 @@
 
     pip install torch==2.15.0 transformers==5.24.0 safetensors sentencepiece
     python tools/golden/golden_languages.py
+    python tools/golden/golden_languages.py pieces        # with transformers 4.57: nllb_pieces alone
 
 Each folder has texts.jsonl: {"source_lang", "target_lang", "beams", "text", "source": ids, "target": ids of the text as a target, "ids":
-those of generate}; loss.json the loss of pairs by the class's labels.  nllb has tokenizer.json, m2m_100 vocab.json with sentencepiece.bpe.model, mbart50 and mbart that model alone.
+those of generate}; nul and nllb_pieces only have a tokenizer, and ids.jsonl; loss.json the loss of pairs by the class's labels.  nllb has tokenizer.json, m2m_100 vocab.json with sentencepiece.bpe.model, mbart50 and mbart that model alone.
 """
 import io
 import json
 import random
+import sys
 
 import sentencepiece
 import torch
@@ -54,6 +56,36 @@ def write_m2m(folder):
     names = ["<s>", "<pad>", "</s>", "<unk>"] + [p.id_to_piece(i) for i in range(3, p.get_piece_size())]
     golden.write_json(folder / "vocab.json", {name: i for i, name in enumerate(names)})
     golden.write_json(folder / "tokenizer_config.json", {"tokenizer_class": "M2M100Tokenizer"})
+
+
+def nul(folder):
+    """ids.jsonl of the tokenizer in `folder` with two pieces of U+0000, which Meta's vocab.json has; no model."""
+    folder.mkdir()
+    write_m2m(folder)
+    vocabulary = json.loads((folder / "vocab.json").read_text())
+    vocabulary |= {"\0": len(vocabulary), "a\0b": len(vocabulary) + 1}
+    golden.write_json(folder / "vocab.json", vocabulary)
+    golden.write_config(folder / "config.json", {"model_type": "m2m_100"})
+    t = transformers.AutoTokenizer.from_pretrained(folder)
+    texts = ["the \0 dog", "\0", "the\0dog", "a\0b", "\0\0 x", "\uffff the", "dog"]
+    rows = [{"text": text, "ids": t(text)["input_ids"], "decoded": t.decode(t(text)["input_ids"][1:], skip_special_tokens=True)} for text in texts]
+    golden.write_lines(folder / "ids.jsonl", [json.dumps(r) for r in rows])
+
+
+def nllb_pieces(folder):
+    """ids.jsonl of an NllbTokenizer that transformers 4 saved without tokenizer.json: a model of pieces and added_tokens_decoder."""
+    folder.mkdir(exist_ok=True)
+    model = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(sentence_iterator=iter(lines()), model_writer=model, vocab_size=90, model_type="bpe", minloglevel=2,
+                                             num_threads=1, normalization_rule_name="identity")
+    (folder / "sentencepiece.bpe.model").write_bytes(model.getvalue())
+    t = transformers.NllbTokenizer(str(folder / "sentencepiece.bpe.model"), src_lang="fra_Latn", additional_special_tokens=NLLB + ["fra_Latn", "deu_Latn"])
+    t.save_pretrained(folder)
+    for name in ("added_tokens.json", "special_tokens_map.json"):
+        (folder / name).unlink()
+    golden.write_config(folder / "config.json", {"model_type": "m2m_100"})
+    texts = [*TEXTS, "x<mask>the eng_Latn dog", "the </s> dog", "  the   dog ", ""]
+    golden.write_lines(folder / "ids.jsonl", [json.dumps({"text": text, "ids": t(text)["input_ids"]}) for text in texts])
 
 
 def write_mbart(name):
@@ -167,7 +199,13 @@ def labels(folder, kind, write, size):
 
 def main():
     golden.quiet()
+    if sys.argv[1:] == ["pieces"]:
+        return nllb_pieces(ROOT / "nllb_pieces")
+    kept = {f.name: f.read_bytes() for f in (ROOT / "nllb_pieces").iterdir()}          # another version makes it
     golden.fresh(ROOT)
+    (ROOT / "nllb_pieces").mkdir()
+    for name, data in kept.items():
+        (ROOT / "nllb_pieces" / name).write_bytes(data)
     for seed, (name, (kind, write, languages)) in enumerate(KINDS.items(), 1):
         folder = ROOT / name
         folder.mkdir()
@@ -185,6 +223,7 @@ def main():
         if kind in ("Bart", "MBart"):
             labels(ROOT / ("labels-" + name), kind, write, size)
             golden.finish(ROOT / ("labels-" + name), 0)
+    nul(ROOT / "nul")
 
 
 if __name__ == "__main__":

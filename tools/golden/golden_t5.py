@@ -5,6 +5,7 @@ that golden_t5_text.py makes: a translator, and a folder of sentence-transformer
 
     pip install torch==2.15.0 transformers==5.24.0 sentence-transformers==6.2.0 safetensors
     python tools/golden/golden_t5.py                   # rewrites the three folders
+    python tools/golden/golden_t5.py labels tags       # these folders of the three
     python tools/golden/golden_t5.py --check FOLDER    # loads what roformer wrote and compares it with FOLDER's golden.txt
 
 tests/golden/README.md describes the format.
@@ -26,6 +27,9 @@ START, END = 0, 1
 SMALL = dict(vocab_size=marian.V, d_model=24, d_kv=8, d_ff=40, num_layers=2, num_decoder_layers=2, num_heads=2,
              relative_attention_num_buckets=8, relative_attention_max_distance=9, decoder_start_token_id=START)
 OWN_HEAD = dict(tie_word_embeddings=False)
+HEADS = {"labels": ("ForSequenceClassification", dict(SMALL, num_labels=3, num_decoder_layers=1)),
+         "tags": ("ForTokenClassification", dict(SMALL, num_labels=5)),
+         "answers": ("ForQuestionAnswering", dict(SMALL, num_layers=1))}
 # family -> folder -> class, settings
 MODELS = {
     "t5": {
@@ -79,6 +83,25 @@ def add_head(folder, settings, generator, saved_by_5):
         config.pop("scale_decoder_outputs", None)
         config["tie_word_embeddings"] = False
     golden.write_config(folder / "config.json", config)
+
+
+def write_labels(folder, model, generator, seed):
+    """golden.txt of a head for labels or answers, of texts that end with END and have another one before, except the shortest."""
+    lengths = [12, 3, 7] if type(model).__name__.endswith("TokenClassification") else [12, 9, 7]
+    ids, mask, _ = golden.padded(lengths, model.config.vocab_size - 2, 1, generator)
+    ids = (ids + 2) * mask
+    for row, n in zip(ids, lengths):
+        row[n - 1] = row[n // 2] = END
+    with torch.no_grad():
+        got = golden.head_answer(model, ids, mask, 0 * ids)
+        exact = golden.head_answer(model.double(), ids, mask, 0 * ids)
+    worst = float((got - exact).abs().max())
+    assert worst < 1e-5, (folder, worst)
+    golden.write_lines(folder / "golden.txt", [
+        golden.made_with(f"seed {seed}", "float32 on the CPU"), f"lengths 3 {golden.numbers(lengths, '{}')}",
+        f"ids {golden.numbers(ids[mask == 1].tolist(), '{}')}", f"types {golden.numbers([0] * sum(lengths), '{}')}",
+        f"logits {got.shape[0]} {got.shape[1]} {golden.numbers(got.flatten().tolist())}"])
+    return worst
 
 
 def write_states(folder, model, generator, seed):
@@ -192,24 +215,32 @@ def main():
     if len(sys.argv) > 2 and sys.argv[1] == "--check":
         return check(sys.argv[2])
     seed = 100
-    for family, models in MODELS.items():
+    rows = [(family, name, *row) for family, models in MODELS.items() for name, row in models.items()]
+    rows += [(family, name, family.upper() + kind, settings) for family in MODELS for name, (kind, settings) in HEADS.items()]
+    for family in [] if sys.argv[1:] else MODELS:
         golden.fresh(golden.GOLDEN / family)
-        for name, (kind, settings) in models.items():
-            folder = golden.GOLDEN / family / name
-            seed += 1
-            generator = golden.seeded(seed)
-            model = make(kind, settings, generator)
-            golden.save(model, folder)
-            if "tie_word_embeddings" in settings:
-                add_head(folder, settings, generator, name == "saved_by_5")
-            model = type(model).from_pretrained(folder, attn_implementation="eager").eval()
-            if name == "encoder":
-                worst = write_states(folder, model, generator, seed)
-            else:
-                worst = marian.write(folder, model, generator, START)
-                marian.training(folder, cls=type(model), end=END)
-                translate.write(folder, model, generator, START, END)
-            golden.finish(folder, worst)
+    for family, name, kind, settings in rows:
+        folder = golden.GOLDEN / family / name
+        seed += 1
+        if name not in (sys.argv[1:] or [name]):
+            continue
+        generator = golden.seeded(seed)
+        model = make(kind, settings, generator)
+        golden.save(model, folder)
+        if "tie_word_embeddings" in settings:
+            add_head(folder, settings, generator, name == "saved_by_5")
+        model = type(model).from_pretrained(folder, attn_implementation="eager").eval()
+        if name == "encoder":
+            worst = write_states(folder, model, generator, seed)
+        elif name in HEADS:
+            worst = write_labels(folder, model, generator, seed)
+        else:
+            worst = marian.write(folder, model, generator, START)
+            marian.training(folder, cls=type(model), end=END)
+            translate.write(folder, model, generator, START, END)
+        golden.finish(folder, worst)
+    if sys.argv[1:]:
+        return
     write_whole(golden.GOLDEN / "t5" / "whole", golden.seeded(201))
     write_sentences(golden.GOLDEN / "t5" / "sentences", golden.seeded(202))
 

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Makes tests/golden/zero_shot: tiny models of three families with a head for texts, and what transformers' zero-shot-classification
+"""Makes tests/golden/zero_shot: tiny models of five families with a head for texts, and what transformers' zero-shot-classification
 pipeline returns for texts and labels.  Needs torch and transformers 5.
 
     python tools/golden/golden_zero_shot.py         # rewrites tests/golden/zero_shot
 
-models/NAME   what save_pretrained wrote, with vocab.txt, or vocab.json and merges.txt; modernbert's tokenizer.json is byte_level/modernbert.tokenizer.json
+models/NAME   what save_pretrained wrote, with vocab.txt, or vocab.json and merges.txt; modernbert's tokenizer.json is byte_level/modernbert.tokenizer.json,
+              deberta's spm.model that of deberta_v2/whole, and bart's files are roberta's
 cases.jsonl   a case a line: the model, the labels of its outputs, members of tokenizer_config.json, the call, and the answer
 """
 import json
@@ -54,6 +55,42 @@ FEWER = [([*names], {}, text, {"candidate_labels": LABELS, "multi_label": severa
          for names in (("entailment", "not_entailment"), ("LABEL_0", "LABEL_1"), ("a number",)) for text in (TEXT, OTHER) for several in (False, True)]
 
 
+WHOLE = golden.GOLDEN / "deberta_v2" / "whole"
+OTHERS = {"modernbert": [(BYTE_LEVEL / "modernbert.tokenizer.json", "tokenizer.json")], "deberta": [(WHOLE / "spm.model", "spm.model")],
+          "bart": [(ROOT / "models" / "roberta" / name, name) for name in ("vocab.json", "merges.txt")]}
+
+
+def borrow(name, folder):
+    """The tokenizer's files that the golden folder does not have."""
+    for file, own in OTHERS.get(name, []):
+        shutil.copy(file, folder / own)
+
+
+def bigger():
+    """DeBERTa and BART, whose tokenizers AutoTokenizer reads from files that other golden folders have."""
+    from transformers import (AutoTokenizer, BartConfig, BartForSequenceClassification, DebertaV2Config, DebertaV2ForSequenceClassification)
+    deberta = dict(SMALL, relative_attention=True, pos_att_type=["p2c", "c2p"], position_biased_input=False, position_buckets=16, share_att_key=True,
+                   norm_rel_ebd="layer_norm", max_position_embeddings=64, type_vocab_size=0, num_labels=3)
+    bart = dict(d_model=8, encoder_layers=1, decoder_layers=1, encoder_attention_heads=2, decoder_attention_heads=2, encoder_ffn_dim=16,
+                decoder_ffn_dim=16, max_position_embeddings=150, num_labels=3)
+    for seed, (name, config, kind, keys, settings) in enumerate((
+            ("deberta", DebertaV2Config, DebertaV2ForSequenceClassification, deberta, dict(tokenizer_class="DebertaV2Tokenizer", model_max_length=90)),
+            ("bart", BartConfig, BartForSequenceClassification, bart, dict(tokenizer_class="BartTokenizer", model_max_length=150))), 6):
+        folder = golden.fresh(ROOT / "models" / name)
+        golden.write_json(folder / "tokenizer_config.json", settings)
+        borrow(name, folder)
+        words = AutoTokenizer.from_pretrained(folder)
+        model = golden.randomize(kind(config(**keys, vocab_size=len(words))).eval(), golden.seeded(seed), gain=1.3, attention=1.3)
+        with tempfile.TemporaryDirectory() as work:
+            model.save_pretrained(work)
+            for file in ("config.json", "model.safetensors"):
+                shutil.copy(pathlib.Path(work) / file, folder / file)
+        for _, own in OTHERS[name]:
+            (folder / own).unlink()
+        for file in folder.iterdir():
+            file.chmod(0o644)
+
+
 def models():
     from transformers import (BertConfig, BertForSequenceClassification, BertTokenizer, ModernBertConfig, ModernBertForSequenceClassification,
                               PreTrainedTokenizerFast, RobertaConfig, RobertaForSequenceClassification, RobertaTokenizer)
@@ -97,8 +134,7 @@ def answer(name, labels, settings, text, call):
     with tempfile.TemporaryDirectory() as work:
         folder = pathlib.Path(work) / "m"
         shutil.copytree(ROOT / "models" / name, folder)
-        if name == "modernbert":
-            shutil.copy(BYTE_LEVEL / "modernbert.tokenizer.json", folder / "tokenizer.json")
+        borrow(name, folder)
         for file, more in (("config.json", dict(id2label=dict(enumerate(labels)), label2id={v: k for k, v in enumerate(labels)})),
                            ("tokenizer_config.json", settings)):
             (folder / file).write_text(json.dumps(json.loads((folder / file).read_text()) | more))
@@ -110,8 +146,9 @@ def main():
     golden.quiet()
     golden.fresh(ROOT)
     models()
+    bigger()
     rows = []
-    for name in ("bert", "bert_two", "bert_one", "roberta", "modernbert"):
+    for name in ("bert", "bert_two", "bert_one", "roberta", "modernbert", "deberta", "bart"):
         for labels, settings, text, call in CASES + FEWER:
             if len(labels) != {"bert_two": 2, "bert_one": 1}.get(name, 3):
                 continue

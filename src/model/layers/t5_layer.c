@@ -6,6 +6,9 @@
  *     h      = h + softmax(q k^T) v W_o,                      the decoder to the encoder's last states s, k, v = s W
  *     h      = h + act(norm(h) W_i) W_o,                 or with a gate  h + (act(x W_0) * (x W_1)) W_o,  x = norm(h)
  *     logits = norm(h_L) lm^T                            or norm(h_L) / sqrt(C) lm^T
+ *     labels = tanh(h_</s> W_d + b_d) W_o + b_o          of a text that both read, its last </s>, with dropout
+ *     spans  = h W + b                                   of a text that both read
+ *     tags   = drop(h) W + b                             of the encoder alone
  *
  * Norms are of the root mean square; there are no biases, and scores are not divided by sqrt(d_kv). H d_kv may differ
  * from C. The numbers b of a bucket are those of positions/t5.c: each stack has one table, which the names put into its
@@ -98,6 +101,9 @@ static rf_tensor *scaled(rf_graph *g, const rf_config *c, const rf_head_weights 
 
 const rf_head_row rf__t5_heads[] = {
     {RF_HEAD_SEQ2SEQ, RF_HEAD_INPUT_ALL, which, scaled},
+    {RF_HEAD_SEQUENCE, RF_HEAD_INPUT_END, rf__rows_text_labels, rf__head_dense_tanh},
+    {RF_HEAD_TOKEN, RF_HEAD_INPUT_ALL, rf__rows_label, rf__head_token},
+    {RF_HEAD_SPAN, RF_HEAD_INPUT_ALL, rf__rows_span, rf__head_plain},
     {RF_HEAD_EMBED, RF_HEAD_INPUT_POOLED, NULL, rf__head_none},
     {0},
 };
@@ -145,11 +151,7 @@ rf_status rf__t5_read(const char *file, const json_t *root, rf_config *c, rf_err
 {
     const char *class = json_string_value(json_array_get(json_object_get(root, "architectures"), 0));
     const json_t *layers = json_object_get(root, "num_decoder_layers");
-    if (class && (strstr(class, "Classification") || strstr(class, "QuestionAnswering")))
-        return rf_fail(why, RF_EUNSUPPORTED, "%s: architectures: expected %s or %s, got \"%s\": heads for labels and "
-                       "answers are not supported in this family", file, rf__config_family(c)->class[0].name,
-                       rf__config_family(c)->class[3].name, rf__printable(class).text);
-    if (class) c->is_encoder_decoder = !strstr(class, "EncoderModel");
+    if (class) c->is_encoder_decoder = !strstr(class, "EncoderModel") && !strstr(class, "ForTokenClassification");
     if (!layers || json_is_null(layers)) c->decoder_layers = c->num_hidden_layers;
     c->attention_probs_dropout_prob = c->activation_dropout = c->hidden_dropout_prob;
     if (rf__config_lacks(rf__config_family(c), "scale_decoder_outputs")) c->scale_decoder_outputs = 0;

@@ -22,6 +22,9 @@ void rf__t5_write(const rf_config *c, json_t **more);
     {RF_HEAD_SEQ2SEQ, family "ForConditionalGeneration", false, false},                                                \
     {RF_HEAD_SEQ2SEQ, family "WithLMHeadModel", false, false},                                                         \
     {RF_HEAD_SEQ2SEQ, family "Model", false, false},                                                                   \
+    {RF_HEAD_SEQUENCE, family "ForSequenceClassification", false, false},                                              \
+    {RF_HEAD_TOKEN, family "ForTokenClassification", false, false},                                                    \
+    {RF_HEAD_SPAN, family "ForQuestionAnswering", false, false},                                                       \
     {RF_HEAD_EMBED, family "EncoderModel", false, false}
 
 /* Keys under transformers' names. scales: the kind of scale_decoder_outputs, which mT5 does not have; gated: the
@@ -40,6 +43,7 @@ void rf__t5_write(const rf_config *c, json_t **more);
     RF_LACKS(rotary_value),                                                                                            \
     RF_LACKS(type_vocab_size),                                                                                         \
     RF_USUAL(vocab_size, vocab, 0),                                                                                    \
+    RF_USUAL(classifier_dropout, 0, RF_KEY_NULL),                                                                      \
     RF_USUAL(tie_word_embeddings, 1, 0),                                                                               \
     RF_USUAL(pad_token_id, 0, 0),                                                                                      \
     RF_CONFIG_KEY(relative_attention_num_buckets, WHOLE, 32, 2, 65536, 0),                                             \
@@ -70,7 +74,8 @@ void rf__t5_write(const rf_config *c, json_t **more);
                .known = rf__t5_known, .read = rf__t5_read, .write = rf__t5_write, .class = classes, .position = "t5",  \
                .one_width = true, .pairs = true, .endless = true, .head_in_file = "lm_head.weight",                    \
                .word_names = rf__t5_words, .act = "dense_act_fn", .usual_act = usual},                                 \
-    .prefix = "", .layers = "encoder.block.", .embedding = rf__t5_embedding, .layer = rf__t5_layer,                    \
+    .prefix = "", .label_prefix = "transformer.", .layers = "encoder.block.", .embedding = rf__t5_embedding,           \
+    .layer = rf__t5_layer,                                                                                             \
     .decoder = &rf__t5_decoder, .member = bias, .head = rf__t5_heads, .spelling = rf__t5_spelling,                     \
     .silent = rf__t5_silent, .norm = RF_NORM_RMS, .gate = RF_GATE_FIRST, .source_keys = rf__bert_source_keys,          \
     .finish = rf__t5_finish, RF_BERT_LAYER

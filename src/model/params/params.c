@@ -91,7 +91,8 @@ static bool append(rf_params *out, const rf_param_row *r, size_t member, const s
     p->looked_up = r->flags & (RF_ROW_TABLE | RF_ROW_WORDS | RF_ROW_FLAT) || in->position;
     if (r->flags & RF_ROW_WORDS) out->word = out->n;
     out->n++;
-    snprintf(p->name, sizeof p->name, "%s%s%s", base ? out->family->prefix : "", in->prefix, r->name);
+    snprintf(p->name, sizeof p->name, "%s%s%s", base ? rf__family_prefix(out->family, out->head) : "", in->prefix,
+             r->name);
     if (!shape_of(out, r, in->position ? stack->position : NULL, p)) return false;
     size_t at = out->total;
     if (!p->joined) at = (at + 15) & ~(size_t)15;                   /* 64-byte aligned */

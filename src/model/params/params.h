@@ -71,7 +71,7 @@ rf_status rf__params_load_encoder(rf_params *p, const rf_weights *w, float *slab
 
 /* Whether p is stored in int8 with RF_I8: only the matrices of the layers are, not tables, and not the head's matrices,
  * which are few and close to the result. */
-bool rf__param_in_int8(const rf_params *params, const rf_param *p);
+bool rf__param_in_int8(const rf_param *p);
 
 /* The steps of loading, for callers without a slab: the tensor of a file for a parameter's name (NULL: none); for every
  * parameter (RF_EDATA lists those that are missing or have a wrong shape); and the names of the remaining tensors. */

@@ -35,6 +35,7 @@ const rf_weight *rf__params_find(const rf_params *p, const rf_weights *w, const 
     const char *own = rf__family_bare(f, name);
     const rf_weight *t = find_spelled(f, w, name);
     if (!t) t = find_spelled(f, w, own);
+    if (!t && f->label_prefix) t = find_under(f, w, f->label_prefix, own);
     return t || !f->older_prefix || own == name ? t : find_under(f, w, f->older_prefix, own);
 }
 
@@ -131,10 +132,9 @@ rf_status rf__params_match(rf_params *params, const rf_weights *w, const rf_weig
     return rf_fail(why, RF_EDATA, "%s: %s", rf__weights_name(w), bad.text);
 }
 
-bool rf__param_in_int8(const rf_params *params, const rf_param *p)
+bool rf__param_in_int8(const rf_param *p)
 {
-    const bool in_layer = !p->head && p->layer >= 0 && p->layer < params->config.num_hidden_layers;
-    return in_layer && p->rank == 2 && !p->looked_up;
+    return !p->head && p->layer >= 0 && p->rank == 2 && !p->looked_up;
 }
 
 /* A position table that differs from the computed one is reported. *memory false: out of memory. */

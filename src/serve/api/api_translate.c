@@ -15,6 +15,7 @@ typedef struct translating {
     bool pipeline, alignments;
     bool detects; /* the answer names the language of the texts                                 */
     const char *source, *target; /* languages that the request names, for tokenizers that have them, or NULL       */
+    const srv_translation *task; /* of the model, for the languages that the request names, or NULL             */
     srv_texts texts;
     int64_t first, given, left; /* number of its first text in the batch; texts given to the model; to come   */
     char **out;                 /* [texts.n]                                                                  */
@@ -49,7 +50,8 @@ static bool same_text(const char *a, const char *b) { return a && b ? !strcmp(a,
 static bool same(const srv_call *a, const srv_call *b)
 {
     const translating *x = (const translating *)a, *y = (const translating *)b;
-    return x->alignments == y->alignments && same_text(x->source, y->source) && same_text(x->target, y->target);
+    return x->alignments == y->alignments && x->task == y->task && same_text(x->source, y->source) &&
+           same_text(x->target, y->target);
 }
 
 /* [[word of the source, word of the translation], ...], words being counted from 0. */
@@ -155,6 +157,7 @@ static void compute(srv_call *first, rf_pipeline *p)
     o.alignments = x->alignments;
     o.source_lang = x->source;
     o.target_lang = x->target;
+    if (x->task) o.generate = &x->task->generate, o.source_prefix = x->task->prefix;
     if (!rf_translate_texts_from(p, next_text, &o, done, &b, &why) && b.all)
         rf_fail(&why, RF_ECANCELED, "canceled: the batch ended");
     while (b.all) leave(&b, b.all, &why);
@@ -200,8 +203,9 @@ static void put_each(srv_text *t, const translating *x, void (*put)(srv_text *t,
     if (!x->texts.one) srv_puts(t, "]");
 }
 
-/* The one language that the model reads, with the percentage of the text's tokens that are in its vocabulary. */
-static bool put_language(srv_request *r, const char *text, size_t size)
+/* The one language that the model or the task reads, with the percentage of the text's tokens that are in its
+ * vocabulary. */
+static bool put_language(srv_request *r, const char *code, const char *text, size_t size)
 {
     rf_encoding e;
     rf_error why = {0};
@@ -211,20 +215,20 @@ static bool put_language(srv_request *r, const char *text, size_t size)
     for (size_t i = 0; i < e.n && !status; i++) known += e.id[i] != rf_tokenizer_unk(r->model->tokenizer);
     if (status) srv_fail(r, &why);
     else
-        srv_printf(&r->out, "{\"confidence\":%.1f,\"language\":\"%s\"}", e.n ? 100.0 * (double)known / (double)e.n : 0,
-                   r->model->source_language);
+        srv_printf(&r->out, "{\"confidence\":%.1f,\"language\":\"%s\"}",
+                   e.n ? 100.0 * (double)known / (double)e.n : 0, code);
     rf_encoding_clear(&e);
     return !status;
 }
 
 /* For the source language "auto". */
-static bool put_detected(srv_request *r, const srv_texts *texts)
+static bool put_detected(srv_request *r, const char *code, const srv_texts *texts)
 {
     bool good = true;
     srv_puts(&r->out, texts->one ? ",\"detectedLanguage\":" : ",\"detectedLanguage\":[");
     for (int64_t i = 0; i < texts->n && good; i++) {
         if (i) srv_puts(&r->out, ",");
-        good = srv_go_on(r) && put_language(r, texts->text[i], texts->bytes[i]);
+        good = srv_go_on(r) && put_language(r, code, texts->text[i], texts->bytes[i]);
     }
     if (!texts->one) srv_puts(&r->out, "]");
     return good;
@@ -243,7 +247,7 @@ static void finish(srv_request *r)
 {
     const translating *x = r->own;
     (x->pipeline ? put_pipeline : put_libre)(&r->out, x);
-    if (x->detects && !put_detected(r, &x->texts)) return;
+    if (x->detects && !put_detected(r, x->task ? x->task->source : r->model->source_language, &x->texts)) return;
     if (!x->pipeline) srv_puts(&r->out, "}");
     srv_answer_json(r);
 }
@@ -262,6 +266,19 @@ static bool has_languages(const srv_model *m)
     return rf__language_at(m->tokenizer, 0, code);
 }
 
+/* The only task of the model with this target and source; source "auto": any. */
+static const srv_translation *find_task(const srv_model *m, const char *source, const char *target)
+{
+    const srv_translation *found = NULL;
+    for (int i = 0; source && target && i < m->tasks; i++) {
+        const srv_translation *task = &m->task[i];
+        if (strcmp(task->target, target) != 0 || (strcmp(source, "auto") && strcmp(task->source, source))) continue;
+        if (found) return NULL;
+        found = task;
+    }
+    return found;
+}
+
 static void translate(srv_request *r, const json_t *list, const char *name, const json_t *options, bool pipeline)
 {
     translating *x = srv_own(r, sizeof *x, free_translating);
@@ -270,11 +287,13 @@ static void translate(srv_request *r, const json_t *list, const char *name, cons
     x->pipeline = pipeline;
     x->alignments = srv_bool(options, "alignments", false);
     const char *source = srv_string(pipeline ? options : r->in, pipeline ? "src_lang" : "source");
+    const char *target = srv_string(pipeline ? options : r->in, pipeline ? "tgt_lang" : "target");
     const bool automatic = !pipeline && source && !strcmp(source, "auto");
-    x->detects = automatic && *r->model->source_language;
+    x->task = find_task(r->model, source, target);
+    x->detects = automatic && (x->task || *r->model->source_language);
     if (has_languages(r->model)) {
         x->source = automatic ? NULL : source;
-        x->target = srv_string(pipeline ? options : r->in, pipeline ? "tgt_lang" : "target");
+        x->target = target;
     }
     if (!srv_read_texts(r, list, name, &x->texts)) return;
     x->out = calloc((size_t)x->texts.n, sizeof *x->out);
@@ -295,12 +314,27 @@ static bool knows(srv_request *r, int status, const char *name, const char *got)
     return false;
 }
 
+/* The request's languages are those of no task. */
+static bool refuse_languages(srv_request *r, int status)
+{
+    char pairs[200] = "";
+    for (int i = 0; i < r->model->tasks; i++) {
+        char one[40];
+        snprintf(one, sizeof one, "%s:%s", r->model->task[i].source, r->model->task[i].target);
+        rf__list_add(pairs, sizeof pairs, one);
+    }
+    srv_error(r, status, "Validation", "languages: expected a source and a target for which config.json has a task "
+              "(%s), got others; POST / takes a text that begins with another prefix", pairs);
+    return false;
+}
+
 /* A language that the client names must be the model's. false: answered. */
 static bool names_language(srv_request *r, const json_t *options, const char *name, const char *own)
 {
     const char *got = srv_string(options, name);
     if (got && has_languages(r->model)) return knows(r, 422, name, got);
     if (!got || !strcmp(got, own)) return true;
+    if (r->model->tasks) return refuse_languages(r, 422);
     srv_error(r, 422, "Validation", "`%s`: expected %s, got %.20s%s", name, *own ? own : "null", got,
               *own ? "" : "; start the server with --languages SOURCE:TARGET");
     return false;
@@ -310,8 +344,9 @@ void srv_translate_text(srv_request *r)
 {
     if (srv_need_model(r, NULL) && is_translator(r)) {
         const json_t *options = srv_member(r->in, "parameters");
-        if (names_language(r, options, "src_lang", r->model->source_language) &&
-            names_language(r, options, "tgt_lang", r->model->target_language))
+        if (find_task(r->model, srv_string(options, "src_lang"), srv_string(options, "tgt_lang")) ||
+            (names_language(r, options, "src_lang", r->model->source_language) &&
+             names_language(r, options, "tgt_lang", r->model->target_language)))
             translate(r, json_object_get(r->in, "inputs"), "inputs", options, true);
     }
 }
@@ -331,18 +366,24 @@ static bool right_language(srv_request *r, const char *name, const char *own, bo
 static bool languages_are_known(srv_request *r)
 {
     if (*r->model->source_language && *r->model->target_language) return true;
-    srv_error(r, 424, "Backend",
-              "the model's folder does not name its languages; start the server with --languages SOURCE:TARGET");
+    srv_error(r, 424, "Backend", "the model's folder does not name its languages; start the server with --languages "
+              "SOURCE:TARGET, or send the text as the model expects it, with its prefix, to POST /");
     return false;
+}
+
+/* Whether the model translates between the languages of the request; false: answered. */
+static bool has_right_languages(srv_request *r)
+{
+    const srv_model *m = r->model;
+    if (find_task(m, srv_string(r->in, "source"), srv_string(r->in, "target"))) return true;
+    if (m->tasks && !*m->source_language) return refuse_languages(r, 400);
+    return (has_languages(m) || languages_are_known(r)) && right_language(r, "source", m->source_language, true) &&
+           right_language(r, "target", m->target_language, false);
 }
 
 void srv_api_translate(srv_request *r)
 {
-    if (!srv_read_body(r) || !srv_need_model(r, NULL) || !is_translator(r) ||
-        (!has_languages(r->model) && !languages_are_known(r)) ||
-        !right_language(r, "source", r->model->source_language, true) ||
-        !right_language(r, "target", r->model->target_language, false))
-        return;
+    if (!srv_read_body(r) || !srv_need_model(r, NULL) || !is_translator(r) || !has_right_languages(r)) return;
     translate(r, json_object_get(r->in, "q"), "q", r->in, false);
 }
 
@@ -354,7 +395,7 @@ void srv_api_detect(srv_request *r)
     if (good) srv_puts(&r->out, texts.one ? "[" : "[[");
     for (int64_t i = 0; i < texts.n && good; i++) {
         if (i) srv_puts(&r->out, "],[");
-        good = srv_go_on(r) && put_language(r, texts.text[i], texts.bytes[i]);
+        good = srv_go_on(r) && put_language(r, r->model->source_language, texts.text[i], texts.bytes[i]);
     }
     if (good) {
         srv_puts(&r->out, texts.one ? "]" : "]]");
@@ -377,12 +418,43 @@ static void put_languages(srv_text *t, const rf_tokenizer *of)
     srv_puts(t, "]");
 }
 
+/* The targets of the tasks from a language. */
+static void put_targets(srv_text *t, const srv_model *m, const char *code)
+{
+    srv_printf(t, "{\"code\":\"%s\",\"name\":\"%s\",\"targets\":[", code, code);
+    for (int i = 0, n = 0; i < m->tasks; i++)
+        if (!strcmp(m->task[i].source, code)) srv_printf(t, "%s\"%s\"", n++ ? "," : "", m->task[i].target);
+    srv_puts(t, "]}");
+}
+
+/* Whether one of the first n languages of the tasks, the source and then the target of each, is the same. */
+static bool is_among(const srv_model *m, int n, const char *code)
+{
+    for (int i = 0; i < n; i++)
+        if (!strcmp(i % 2 ? m->task[i / 2].target : m->task[i / 2].source, code)) return true;
+    return false;
+}
+
+static void put_tasks(srv_text *t, const srv_model *m)
+{
+    srv_puts(t, "[");
+    for (int i = 0; i < 2 * m->tasks; i++) {
+        const char *code = i % 2 ? m->task[i / 2].target : m->task[i / 2].source;
+        if (is_among(m, i, code)) continue;
+        if (i) srv_puts(t, ",");
+        put_targets(t, m, code);
+    }
+    srv_puts(t, "]");
+}
+
 void srv_api_languages(srv_request *r)
 {
     if (!srv_need_model(r, NULL) || !is_translator(r)) return;
     const srv_model *m = r->model;
-    if (has_languages(m)) {
-        put_languages(&r->out, m->tokenizer);
+    const bool tokens = has_languages(m);
+    if (tokens || (m->tasks && !*m->source_language)) {
+        if (tokens) put_languages(&r->out, m->tokenizer);
+        else put_tasks(&r->out, m);
         srv_answer_json(r);
         return;
     }

@@ -31,7 +31,7 @@ void rf_config_set_head(rf_config *c, rf_head head)
     const rf_family_config *f = rf__config_family(c);
     for (const rf_class_row *is = f ? f->class : NULL; is && is->name; is++)
         if (is->head == head && is->causal == (head == RF_HEAD_MLM && c->is_decoder)) {
-            if (f->pairs) c->is_encoder_decoder = head != RF_HEAD_EMBED;
+            if (f->pairs) c->is_encoder_decoder = head != RF_HEAD_EMBED && head != RF_HEAD_TOKEN;
             snprintf(c->architecture, sizeof c->architecture, "%s", is->name);
             return;
         }

@@ -6,7 +6,10 @@
  *     >>deu<<     at the beginning of a source: the target language, a separate piece
  *
  * M2M-100's has one model for both sides, sentencepiece.bpe.model, and tokens of languages, __en__, that follow the
- * pieces of vocab.json (languages.c).
+ * pieces of vocab.json (languages.c).  NLLB's without tokenizer.json, as NllbTokenizer of transformers 4 saved it, has
+ * the same model without vocab.json, which is made here:
+ *     0 <s>   1 <pad>   2 </s>   3 <unk>   4 ... the model's pieces from its third on
+ * added_tokens_decoder of its settings has the ids of the languages.
  *
  * </s> ends a text, and no token begins one.  Marian has no [CLS] and no [MASK]; </s> and <unk> replace them.  This is
  * transformers' MarianTokenizer.                                                                                     */
@@ -16,17 +19,20 @@
 #include "subwords.h"
 #include "text/languages.h"
 
-#define MODEL "sentencepiece.bpe.model"
 enum { LANGUAGE = 16 };                  /* bytes of the name of M2M-100's token */
 
-typedef struct word { const char *text; int32_t id; } word;
+typedef struct word { const char *text; size_t size; int32_t id; } word;
 
-/* For both sides: the pieces by id and by name. */
+/* For both sides: the pieces by id and by name.  A piece with U+0000 is found by its bytes; its token has RF__JSON_NUL
+ * in place of it. */
 typedef struct vocabulary {
+    char *file;                         /* as read                                                                    */
+    size_t bytes;
     char *names;                        /* all, each terminated by a zero                                             */
     const char **token;                 /* [n] */
     word *sorted;                       /* [n] */
     int32_t n;
+    bool nul;                           /* some pieces have U+0000                                                    */
 } vocabulary;
 
 typedef struct marian {
@@ -46,27 +52,17 @@ static const marian *as_marian(const rf_tokenizer *t) { return (const marian *)(
 
 /* ---- names ------------------------------------------------------------------------------------------------------- */
 
-static int by_name(const void *a, const void *b) { return strcmp(((const word *)a)->text, ((const word *)b)->text); }
-
-static int32_t find(const vocabulary *v, const char *name)
+static int by_name(const void *a, const void *b)
 {
-    const word key = {name, 0}, *x = bsearch(&key, v->sorted, (size_t)v->n, sizeof key, by_name);
-    return x ? x->id : -1;
+    const word *x = a, *y = b;
+    const int order = memcmp(x->text, y->text, x->size < y->size ? x->size : y->size);
+    return order ? order : (x->size > y->size) - (x->size < y->size);
 }
 
-/* The same for `size` bytes without a terminating zero. */
-static int32_t find_part(const vocabulary *v, const char *name, size_t size)
+static int32_t find(const vocabulary *v, const char *name, size_t size)
 {
-    for (int32_t low = 0, high = v->n; low < high;) {
-        const int32_t middle = low + (high - low) / 2;
-        const word *x = &v->sorted[middle];
-        const size_t own = strlen(x->text), least = own < size ? own : size;
-        const int order = memcmp(x->text, name, least);
-        if (!order && own == size) return x->id;
-        if (order ? order < 0 : own < size) low = middle + 1;
-        else high = middle;
-    }
-    return -1;
+    const word key = {name, size, 0}, *x = bsearch(&key, v->sorted, (size_t)v->n, sizeof key, by_name);
+    return x ? x->id : -1;
 }
 
 static const char *token_of(const rf_tokenizer *t, int32_t id)
@@ -75,7 +71,10 @@ static const char *token_of(const rf_tokenizer *t, int32_t id)
     return id >= 0 && id < v->n ? v->token[id] : NULL;
 }
 
-static int32_t id_of(const rf_tokenizer *t, const char *token) { return find(as_marian(t)->words, token); }
+static int32_t id_of(const rf_tokenizer *t, const char *token)
+{
+    return find(as_marian(t)->words, token, strlen(token));
+}
 
 static bool continues(const rf_tokenizer *t, int32_t id)
 {
@@ -92,7 +91,7 @@ static bool append_piece(void *user, const char *piece, size_t size, int32_t id,
 {
     const putting *x = user;
     int32_t token = x->t->id[id];
-    if (token < 0 || id == x->t->unk) token = find_part(x->t->words, piece, size);
+    if (token < 0 || id == x->t->unk) token = find(x->t->words, piece, size);
     if (!rf__reserve_tokens(x->e, 1)) return false;
     rf__put_token(x->e, token < 0 ? x->t->base.special[RF_UNK] : token, (uint32_t)(x->from + begin),
                   (uint32_t)(x->from + end), false);
@@ -112,7 +111,7 @@ static bool put_language(const marian *t, rf_encoding *e, const rf_passage *p, s
 {
     char name[64] = "";
     if (n < sizeof name) memcpy(name, p->text + p->from, n);
-    const int32_t id = *name ? find(t->words, name) : -1;
+    const int32_t id = *name ? find(t->words, name, n) : -1;
     if (!rf__reserve_tokens(e, 1)) return false;
     rf__put_token(e, id < 0 ? t->base.special[RF_UNK] : id, (uint32_t)p->from, (uint32_t)(p->from + n), false);
     return true;
@@ -128,6 +127,18 @@ static bool encode(const rf_tokenizer *any, rf_encoding *e, const rf_passage *p,
 }
 
 /* ---- ids to text ------------------------------------------------------------------------------------------------- */
+
+/* Puts U+0000 where tokens have RF__JSON_NUL. */
+static void restore_nul(rf__growing *t)
+{
+    size_t to = 0;
+    for (size_t i = 0; i < t->n; to++) {
+        const bool nul = i + 3 <= t->n && !memcmp(t->at + i, RF__JSON_NUL, 3);
+        t->at[to] = nul ? 0 : t->at[i];
+        i += nul ? 3 : 1;
+    }
+    t->at[t->n = to] = 0;
+}
 
 /* Removes blanks at both ends, as transformers does. */
 static void trim(rf__growing *t)
@@ -158,6 +169,7 @@ static char *decode(const rf_tokenizer *any, const int32_t id[], size_t n, bool 
         if (token && any->row == &rf__tokenizer_marian) good = good && rf__subwords_append(&out, " ", 1);
     }
     rf__free(any->ctx, (void *)piece);
+    if (good && t->words->nul) restore_nul(&out);
     if (good) out.n = rf__replace_all(out.at, out.n, blanks, RF_COUNT(blanks)), trim(&out);
     if (!good) rf__free(any->ctx, out.at), out.at = NULL;
     *size = out.n;
@@ -199,6 +211,7 @@ static void clear(rf_tokenizer *any)
     rf__free(any->ctx, t->model);
     rf__free(any->ctx, t->id);
     if (!t->owns || !t->words) return;
+    rf__free(any->ctx, t->words->file);
     rf__free(any->ctx, t->words->names);
     rf__free(any->ctx, (void *)t->words->token);
     rf__free(any->ctx, t->words->sorted);
@@ -210,10 +223,12 @@ static rf_status no_memory(const char *path, rf_error *why)
     return rf_fail(why, RF_ENOMEM, "%s: out of memory", path);
 }
 
-static rf_status read_entry(vocabulary *v, const char *path, const char *key, const json_t *value, char *name,
+/* The piece and its id; *names advances past its bytes. */
+static rf_status read_entry(vocabulary *v, const char *path, const char *key, const json_t *value, char **names,
                             size_t k, rf_error *why)
 {
     const int64_t id = rf__whole_number(value);
+    size_t size = strlen(key);
     if (id < 0 || id >= v->n)
         return rf_fail(why, RF_EDATA,
                        "%s: \"%.60s\": expected an id from 0 to %d, the number of pieces less one, got %s", path,
@@ -221,10 +236,69 @@ static rf_status read_entry(vocabulary *v, const char *path, const char *key, co
     if (v->token[id])
         return rf_fail(why, RF_EDATA, "%s: expected one token for each id, got \"%.60s\" and \"%.60s\" for id %lld",
                        path, rf__printable(v->token[id]).text, rf__printable(key).text, (long long)id);
-    memcpy(name, key, strlen(key) + 1);
-    v->token[id] = name;
-    v->sorted[k] = (word){name, (int32_t)id};
+    v->token[id] = memcpy(*names, key, size + 1);
+    if (v->nul && strstr(key, RF__JSON_NUL)) {
+        rf__growing own = {.at = memcpy(*names + size + 1, key, size + 1), .n = size};
+        restore_nul(&own);
+        *names = own.at;
+        size = own.n;
+    }
+    v->sorted[k] = (word){*names, size, (int32_t)id};
+    *names += size + 1;
     return RF_OK;
+}
+
+static bool is_nllb(const rf_tokenizer_folder *f) { return rf__folder_is(f, "NllbTokenizer", NULL); }
+
+/* NLLB's vocab.json. */
+static rf_status make_vocabulary(rf_tokenizer_folder *f, char **text, size_t *bytes)
+{
+    static const char *const first[][2] = {
+        {"bos_token", "<s>"}, {"pad_token", "<pad>"}, {"eos_token", "</s>"}, {"unk_token", "<unk>"}};
+    enum { OWN = 3 };                                               /* pieces of the model that these replace         */
+    char path[RF_PATH], *data = NULL, *dump = NULL;
+    size_t size = 0;
+    rf__spm *spm = NULL;
+    rf_status status = rf__path(path, sizeof path, f->path, RF__FILE_PIECES, f->why);
+    if (!status) status = rf__read_file(f->ctx, path, RF_TOKENIZER_FILE, &data, &size, f->why);
+    if (!status) status = rf__spm_load(f->ctx, data, size, path, &spm, f->why);
+    if (!status) {
+        json_t *map = json_object();
+        for (size_t i = 0; i < RF_COUNT(first); i++) {
+            const char *name = rf__folder_name(f, first[i][0]);
+            rf__json_set(&map, name ? name : first[i][1], json_integer((json_int_t)i));
+        }
+        for (int32_t i = OWN; i < rf__spm_size(spm); i++)
+            rf__json_set(&map, rf__spm_piece(spm, i), json_integer((json_int_t)RF_COUNT(first) + i - OWN));
+        dump = rf__json_dump(map, JSON_COMPACT);
+        json_decref(map);
+        *text = dump ? rf__strdup(f->ctx, dump) : NULL;
+        *bytes = *text ? strlen(*text) : 0;
+        if (!*text) status = no_memory(path, f->why);
+    }
+    free(dump);
+    rf__spm_free(spm);
+    rf__free(f->ctx, data);
+    return status;
+}
+
+/* vocab.json, whose keys may have U+0000. */
+static rf_status read_map(rf_tokenizer_folder *f, vocabulary *v, char path[RF_PATH], json_t **map)
+{
+    rf_status status = rf__path(path, RF_PATH, f->path, RF_FILE_VOCAB_JSON, f->why);
+    const bool there = !status && rf__is_there(f->ctx, path), made = !there && is_nllb(f);
+    if (!status && made) status = make_vocabulary(f, &v->file, &v->bytes);
+    else if (!status && !there)
+        status = rf_fail(f->why, RF_EDATA, "%s: expected this file with the ids of the pieces, got none", path);
+    else if (!status) status = rf__read_file(f->ctx, path, RF_TOKENIZER_FILE, &v->file, &v->bytes, f->why);
+    if (status) return status;
+    char *text = rf__alloc(f->ctx, v->bytes + 1);
+    if (!text) return no_memory(path, f->why);
+    memcpy(text, v->file, v->bytes);
+    v->nul = rf__json_hide_nul(text, v->bytes);
+    *map = rf__json_parse(text, v->bytes, JSON_DECODE_INT_AS_REAL, path, f->why);
+    rf__free(f->ctx, text);
+    return *map ? RF_OK : f->why->code;
 }
 
 static rf_status read_vocabulary(rf_tokenizer_folder *f, vocabulary *v)
@@ -233,21 +307,18 @@ static rf_status read_vocabulary(rf_tokenizer_folder *f, vocabulary *v)
     const char *key;
     json_t *map = NULL, *value;
     size_t bytes = 0, k = 0;
-    rf_status status = rf__folder_json(f, RF_FILE_VOCAB_JSON, path, &map);
+    rf_status status = read_map(f, v, path, &map);
     if (status) return status;
-    if (!map) return rf_fail(f->why, RF_EDATA, "%s: expected this file with the ids of the pieces, got none", path);
     json_object_foreach(map, key, value) bytes += strlen(key) + 1;
     const size_t n = json_object_size(map);
     v->n = (int32_t)n;
-    v->names = rf__alloc(f->ctx, bytes + 1);
+    v->names = rf__alloc(f->ctx, (v->nul ? 2 : 1) * bytes + 1);
     v->token = rf__calloc(f->ctx, n + 1, sizeof *v->token);
     v->sorted = rf__calloc(f->ctx, n + 1, sizeof *v->sorted);
     if (!v->names || !v->token || !v->sorted) status = no_memory(path, f->why);
-    char *name = v->names;
-    json_object_foreach(map, key, value) {
-        if (!status) status = read_entry(v, path, key, value, name, k++, f->why);
-        if (!status) name += strlen(key) + 1;
-    }
+    char *names = v->names;
+    json_object_foreach(map, key, value)
+        if (!status) status = read_entry(v, path, key, value, &names, k++, f->why);
     json_decref(map);
     if (!status) qsort(v->sorted, n, sizeof *v->sorted, by_name);
     return status;
@@ -266,7 +337,7 @@ static rf_status read_side(rf_tokenizer_folder *f, const char *name, marian *t)
     t->unk = rf__spm_reserved(t->spm, RF_SPM_UNK);
     t->id = rf__calloc(f->ctx, (size_t)n + 1, sizeof *t->id);
     if (!t->id) return no_memory(path, f->why);
-    for (int32_t i = 0; i < n; i++) known += (t->id[i] = find(t->words, rf__spm_piece(t->spm, i))) >= 0;
+    for (int32_t i = 0; i < n; i++) known += (t->id[i] = id_of(&t->base, rf__spm_piece(t->spm, i))) >= 0;
     if (known >= n / 2) return RF_OK;
     return rf_fail(f->why, RF_EDATA,
                    "%s: expected most of its pieces in %s, got %d of %d; the two files are of different models", path,
@@ -351,6 +422,10 @@ static rf_status open_m2m_100(rf_tokenizer_folder *f, rf_tokenizer **out)
     rf_status status = RF_OK;
     char *text = rf__calloc(f->ctx, n, LANGUAGE);
     if (n && !text) return no_memory(f->path, f->why);
+    if (is_nllb(f) && !rf__languages_added(f))
+        status = rf_fail(f->why, RF_EUNSUPPORTED, "%s: added_tokens_decoder: expected the tokens of the languages with "
+                         "their ids, which %s does not say, got none; add the " RF_FILE_TOKENIZER " that the model was "
+                         "published with", f->config_path, RF__FILE_PIECES);
     for (size_t i = 0; i < n && !status; i++) {
         char *name = text + i * LANGUAGE;
         snprintf(name, LANGUAGE, "__%s__", code[i]);
@@ -358,7 +433,8 @@ static rf_status open_m2m_100(rf_tokenizer_folder *f, rf_tokenizer **out)
                                                                   .id = RF_ADDED_OPEN, .special = true});
     }
     if (!status) status = add_beginning(f);
-    if (!status) status = open_sides(f, &rf__tokenizer_m2m_100, MODEL, NULL, out);
+    for (size_t i = 0; i < f->parts.added_n; i++) f->parts.added[i].normalized = false;  /* not read by these classes */
+    if (!status) status = open_sides(f, &rf__tokenizer_m2m_100, RF__FILE_PIECES, NULL, out);
     f->parts.added_n = 0;                                  /* their names are gone                                    */
     rf__free(f->ctx, text);
     return status;
@@ -374,11 +450,9 @@ static bool put_model(const marian *t, rf_ready_files *to, const char *name)
 static rf_status save(const rf_tokenizer *t, rf_ready_files *to, rf_error *why)
 {
     const vocabulary *v = as_marian(t)->words;
-    json_t *map = json_object();
-    for (int32_t id = 0; id < v->n; id++) rf__json_set(&map, v->token[id], json_integer(id));
     const bool one = t->row == &rf__tokenizer_m2m_100;
-    if (rf__ready_json(t, to, RF_FILE_VOCAB_JSON, map) &&
-        put_model(as_marian(t), to, one ? MODEL : RF_FILE_SOURCE_SUBWORDS) &&
+    if (rf__ready_copy(t, to, RF_FILE_VOCAB_JSON, v->file, v->bytes) &&
+        put_model(as_marian(t), to, one ? RF__FILE_PIECES : RF_FILE_SOURCE_SUBWORDS) &&
         (one || put_model(other_side(t), to, RF_FILE_TARGET_SUBWORDS)))
         return RF_OK;
     return rf_fail(why, RF_ENOMEM, "%s: out of memory for its pieces", to->folder);
@@ -392,7 +466,7 @@ static const char *const files[] = {RF_FILE_SOURCE_SUBWORDS,  RF_FILE_SPECIAL_TO
                                     RF_FILE_TOKENIZER_CONFIG, RF_FILE_VOCAB_JSON,     NULL};
 
 static const char *const m2m_100_classes[] = {"M2M100Tokenizer", NULL};
-static const char *const m2m_100_files[] = {MODEL, RF_FILE_SPECIAL_TOKENS, RF_FILE_TOKENIZER_CONFIG,
+static const char *const m2m_100_files[] = {RF__FILE_PIECES, RF_FILE_SPECIAL_TOKENS, RF_FILE_TOKENIZER_CONFIG,
                                             RF_FILE_VOCAB_JSON, NULL};
 
 #define SHARED                                                                                                         \

@@ -152,7 +152,7 @@ def s8_what_a_model_cannot_do_is_424():
              "causal": {"/embed_sparse", "/predict", "/rerank", "/fill_mask", "/translate", "/search"},
              "pairs": {"/embed", "/embed_all", "/embed_sparse", "/similarity", "/v1/embeddings", "/fill_mask", "/v1/completions"},
              "labels": {"/embed", "/embed_sparse", "/rerank", "/fill_mask", "/v1/completions", "/translate"},
-             "translate": {"/embed", "/embed_sparse", "/predict", "/rerank", "/fill_mask", "/v1/completions"}}
+             "translate": {"/embed_sparse", "/predict", "/rerank", "/fill_mask", "/v1/completions"}}
     body = {"inputs": "a [MASK]", "input": "a", "query": "a", "texts": ["b"], "documents": ["b"], "prompt": "a",
             "q": "a", "source": "en", "target": "de"}
     own = {"/v1/completions": {"prompt": "a"}, "/v1/embeddings": {"input": "a"}, "/v1/rerank": {"query": "a", "documents": ["b"]},
@@ -492,6 +492,37 @@ def languages_are_those_of_the_tokenizer():
         expect("tgt_lang: expected a language of the tokenizer, such as eng_Latn" in a["error"], a)
         languages = status(s.ask("GET", "/languages"), 200).json()
         expect([x["code"] for x in languages][1] == "eng_Latn" and "eng_Latn" not in languages[1]["targets"], languages)
+
+
+@test
+def tasks_of_a_translator_name_its_languages():
+    def own(*options):
+        return subprocess.run([program, "translate", "-q", "-m", "t5", *options, "a river"], capture_output=True, text=True, check=True).stdout.strip("\n")
+    with Server(program, "-m", "t5") as s:
+        task, plain = own("--task", "translation_en_to_de"), own()
+        expect(task != plain, task)
+        libre = status(s.post("/translate", {"q": "a river", "source": "en", "target": "de"}), 200).json()
+        expect(libre["translatedText"] == task, libre, task)
+        libre = status(s.post("/translate", {"q": ["a river"], "source": "auto", "target": "de"}), 200).json()
+        expect(libre["translatedText"] == [task] and libre["detectedLanguage"][0]["language"] == "en", libre, task)
+        for options, expected in (({}, plain), ({"src_lang": "en", "tgt_lang": "de"}, task)):
+            row = status(s.post("/", {"inputs": "a river", "parameters": options}), 200).json()[0]
+            expect(row["translation_text"] == expected, row, expected)
+        for a in (status(s.post("/translate", {"q": "a", "source": "de", "target": "en"}), 400),
+                  status(s.post("/", {"inputs": "a", "parameters": {"tgt_lang": "fr"}}), 422)):
+            expect("config.json has a task (en:de), got others" in a.json()["error"], a)
+        expect(status(s.ask("GET", "/languages"), 200).json() == [{"code": "en", "name": "en", "targets": ["de"]}, {"code": "de", "name": "de", "targets": []}], "languages")
+    with Server(program, "-m", "t5", "--languages", "en:fr") as s:
+        libre = status(s.post("/translate", {"q": "a river", "source": "en", "target": "fr"}), 200).json()
+        expect(libre["translatedText"] == plain, libre)
+
+
+@test
+def a_translator_has_vectors():
+    for model in ("t5", "translate", "nllb"):
+        own = subprocess.run([program, "embed", "-q", "-m", model, "--format", "jsonl"], input="one two\n", capture_output=True, text=True, check=True).stdout
+        with Server(program, "-m", model) as s:
+            expect(status(s.post("/embed", {"inputs": "one two", "normalize": False}), 200).json() == [json.loads(own)], model, own)
 
 
 @test

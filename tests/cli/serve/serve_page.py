@@ -84,7 +84,7 @@ def a_browser_gets_the_page_at_the_root_and_a_program_the_health():
 # ---- models ----------------------------------------------------------------------------------------------------------
 
 ABILITIES = {"model": {"fill-mask", "similarity", "attention", "positions"}, "causal": {"generate", "similarity", "attention", "positions"},
-             "pairs": {"rerank", "attention"}, "labels": {"classify", "attention"}, "translate": {"translate"},
+             "pairs": {"rerank", "attention"}, "labels": {"classify", "attention"}, "translate": {"translate", "similarity"},
              "token": {"tags", "attention"}, "span": {"answers", "attention"}}
 
 
