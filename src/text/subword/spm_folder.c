@@ -233,7 +233,7 @@ static rf_status make_xlnet(rf_tokenizer_folder *f, const rf__spm *m, json_t **o
     int lower = 0;
     rf_status status = rf__folder_flag(f, f->config_path, f->config, "do_lower_case", 0, &lower);
     for (int i = 0; i < NAMES && !status; i++) {
-        name[i] = named(f, own[i].key, own[i].usual);
+        name[i] = rf__folder_named(f, own[i].key, own[i].usual);
         at[i] = rf__spm_id(m, name[i]);
         if (at[i] < 0 || (i == XLNET_UNKNOWN && at[i])) status = lacks(f, own[i].key, name[i]);
     }
