@@ -7,7 +7,7 @@ B := $(abspath $(BUILD))
 J ?= $(shell nproc)
 SECONDS ?= 30
 
-all: configure ## build the library and the program (build/release, or BUILD=DIR); names what is missing
+all: configure ## build everything (build/release, or BUILD=DIR); names what is missing
 	@cmake --build $(B) -j $(J)
 
 configure:
@@ -32,7 +32,7 @@ test: build ## the whole test suite; at its end, what was left out and why
 quick: all ## the tests of less than three seconds
 	@ctest --test-dir $(B) -j $(J) --output-on-failure -L quick
 
-check: all ## floors, headers, symbols, mirrors
+check: all ## rules between modules, headers, symbols, pages, names
 	@ctest --test-dir $(B) -j $(J) --output-on-failure -R '^check/'
 
 check-published: all ## published models below HUB=DIR against what their publishers say of them; without files, what it would need
@@ -90,4 +90,4 @@ clean: ## remove everything that was built
 	@rm -rf build
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z ]+:.*## / {printf "  make %-24s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z -]+:.*## / {printf "  make %-24s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

@@ -214,7 +214,7 @@ rf_status rf_session_logits(rf_session *s, const rf_batch *batch, const float **
     const bool sim = s->model->config.linear_pooler;
     if ((rf_model_task(s->model) == RF_HEAD_MLM && !sim) || rf_model_task(s->model) == RF_HEAD_SEQ2SEQ)
         return rf_fail(why, RF_EUNSUPPORTED, "model: expected a fine-tuned model, got one without a head for texts, "
-                       "tokens, answers or choices");
+                       "tokens, answers or choices; `roformer finetune` makes one");
     const rf_status status = begin(s, batch, why);
     if (status) return status;
     rf_tensor *z = rf__task_forward(s->graph, s->encoder, batch);

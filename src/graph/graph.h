@@ -1,7 +1,7 @@
 /* graph.h — internal: the tape and the functions that operations share.
  *
  *     rf__linear(g, x, w, b, act)          checks shapes, describes the call in a node, and passes it to rf__call
- *       rf__call(g, RF_OP(linear), y, ...)  cancels, runs the node on the graph's backend, times it, and records it
+ *       rf__call(g, RF_OP(linear), y, ...)  runs the node on the graph's backend (`dry`), times it, and records it
  *     [node] -> [node] -> [node]          newest first; rf__backward walks it
  *       |out, in[], saved                 saved: the operation's own struct, in the arena
  *
@@ -76,7 +76,7 @@ struct rf_graph {
     rf_arena arena;
     rf_cell nil;
     rf_error error;                     /* the first failure                                                          */
-    const rf_cancel *cancel;            /* called before every operation; or NULL                                     */
+    const rf_cancel *cancel;            /* a flag that is read before a tensor is allocated; or NULL                  */
     bool dry;                           /* the dry backend                                                            */
     bool record, walked;
     bool train;                         /* dropout is active: recording, or a part that is recorded later */

@@ -53,9 +53,13 @@ rf_status rf__family_allows(const rf_family *f, const rf_position *p, rf_error *
     const char *const *other = f->config.positions;
     while (other && *other && strcmp(*other, p->name)) other++;
     if (f->config.any_position || !strcmp(f->config.position, p->name) || (other && *other)) return RF_OK;
-    return rf_fail(why, RF_EUNSUPPORTED, "config.json: position_embedding_type: expected \"%s\" for a %s, got \"%s\"; "
-                   "model_type %s accepts all that `roformer positions` lists", f->config.position, f->config.title,
-                   p->name, families[0]->config.model_type);
+    char accepted[160];
+    int n = snprintf(accepted, sizeof accepted, "\"%s\"", f->config.position);
+    for (other = f->config.positions; other && *other && n < (int)sizeof accepted; other++)
+        n += snprintf(accepted + n, sizeof accepted - (size_t)n, "%s\"%s\"", other[1] ? ", " : " or ", *other);
+    return rf_fail(why, RF_EUNSUPPORTED, "config.json: position_embedding_type: expected %s for a %s, got \"%s\"; "
+                   "model_type %s accepts all that `roformer positions` lists", accepted, f->config.title, p->name,
+                   families[0]->config.model_type);
 }
 
 /* ---- conditions of rows ------------------------------------------------------------------------------------------ */

@@ -21,7 +21,7 @@ rf_status rf__can_classify(const rf_pipeline *p, bool pairs, rf_error *why)
                        "RoFormer-Sim, which embeds and generates texts");
     if (!p->answerer)
         return rf_fail(why, RF_EUNSUPPORTED, "classify: expected a fine-tuned model, got one without a head for "
-                       "texts, tokens, answers or choices");
+                       "texts, tokens, answers or choices; `roformer finetune` makes one");
     if (!pairs && c->task_pairs && rf_config_head(c) != RF_HEAD_EMBED)
         return rf_fail(why, RF_EARG,
                        "classify: expected pairs of texts, on which this model was fine-tuned, got one text");

@@ -156,7 +156,8 @@ rf_status rf__task_of_model(const rf_config *c, const rf__task **task, rf_error 
         if (rf__task_accepts(*task, c)) return RF_OK;
     }
     return rf_fail(why, RF_EUNSUPPORTED,
-                   "model: expected a fine-tuned model, got one without a head for texts, tokens, answers or choices");
+                   "model: expected a fine-tuned model, got one without a head for texts, tokens, answers or choices; "
+                   "`roformer finetune` makes one");
 }
 
 /* ---- shared by several tasks ---- */

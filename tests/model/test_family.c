@@ -103,7 +103,8 @@ static void encodings_that_a_family_lacks(void **state)
     assert_int_equal(rf__family_allows(&rf__family_roformer, &rf__position_alibi, &why), RF_OK);
     assert_int_equal(rf__family_allows(&rf__family_bert, &rf__position_absolute, NULL), RF_OK);
     assert_int_equal(rf__family_allows(&rf__family_bert, &rf__position_alibi, &why), RF_EUNSUPPORTED);
-    t_failed(&why, RF_EUNSUPPORTED, "position_embedding_type: expected \"absolute\" for a BERT, got \"alibi\"");
+    t_failed(&why, RF_EUNSUPPORTED, "position_embedding_type: expected \"absolute\", \"relative_key\" or "
+             "\"relative_key_query\" for a BERT, got \"alibi\"");
 }
 
 /* Zeros where the published files have none, and the frequencies that these have in each layer. */

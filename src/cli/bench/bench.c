@@ -50,6 +50,11 @@ static double reference(const bench *b, bench_work *work, long inner)
     return 2 * (double)work->copy_bytes * (double)inner / (cli_seconds() - from + 1e-12);
 }
 
+void bench_check_share(bench *b, double share)
+{
+    if (share > 1) b->above = b->above || b->type == RF_F32 || rf_peak_of(b->io->ctx, b->type, moment) > 0;
+}
+
 static void print_row(bench *b, const char *what, const char *shape, double median, double p95, double rate,
                       const char *unit, double tokens, double share)
 {
@@ -97,6 +102,7 @@ rf_status bench_row(bench *b, const char *what, const char *shape, bench_body *b
     }
     const double p95 = at_share(time, n, 0.95), median = at_share(time, n, 0.5), of_peak = at_share(share, n, 0.5);
     const double rate = amount / median, tokens = work.tokens / median;
+    if (work.flops > 0) bench_check_share(b, of_peak);
     const char *unit = work.flops > 0 ? "GF/s" : "GB/s";
     json_t *row = json_pack("{s:s,s:s,s:s,s:f,s:f,s:f,s:i}", "bench", b->kind, "what", what, "shape", shape, "ms",
                             1e3 * median, "p95_ms", 1e3 * p95, "best_ms", 1e3 * time[0], "repeats", n);

@@ -21,9 +21,13 @@ typedef struct bench {
     bool header;                /* the table's header has been printed                                                */
     const char *kind;
     rf_type type;               /* data type of the multiply-adds of the reference                                    */
+    bool above;                 /* something was faster than the loop that measures the peak                          */
 } bench;
 
 typedef rf_status bench_body(void *arg, rf_error *why);
+
+/* Remembers a share of the peak above 1 in `above`, if the peak is that of the data type. */
+void bench_check_share(bench *b, double share);
 
 /* The work of one call; 0: does not apply. The reference for memory copies `copy_bytes` from one array to another. */
 typedef struct bench_work {

@@ -37,6 +37,7 @@ static int by_time(const void *a, const void *b)
 static rf_status print_part(bench_job *j, const char *what, const part *p, double passes, double all, double peak)
 {
     const double ms = 1e3 * p->seconds / passes, rate = p->seconds > 0 ? p->flops / p->seconds : 0;
+    bench_check_share(&j->b, rate / peak);
     if (!j->b.json) {
         printf("%-8s %-20s %-9s %7.0f %10.3f %7.1f %%", what, p->name, p->back ? "backward" : "forward",
                (double)p->calls / passes, ms, 100 * p->seconds / all);

@@ -104,6 +104,9 @@ static int run(void *arguments, cli_io *io)
                                  rf_ctx_threads(io->ctx), "rung", rf_ctx_isa(io->ctx), "products",
                                  rf_gemm_backend(io->ctx), "peak_rss_mb", peak_memory(), "rows", j.b.rows),
                        JSON_INDENT(1), &io->why);
+    if (j.b.above && !status)
+        cli_note(io, "a share of the peak is above 100 %%: other programs slowed the loop that measures the peak; "
+                 "measure again while they rest");
     json_decref(j.b.rows);
     return cli_exit(io);
 }

@@ -201,10 +201,11 @@ const cli_command cmd_classify = {
     "best first, as the text-classification pipeline of transformers does.  Scores are probabilities after softmax.  "
     "If a text may have several labels, or if the model has a single output and config.json has no problem_type, they "
     "are probabilities after a sigmoid.  For regression, the score is the predicted number.\n"
-    "With --labels, the labels need not be those of the model.  It has to be a model of natural language inference, "
-    "which reads each text with the hypothesis of each label.  Prints {\"sequence\", \"labels\", \"scores\"} for each "
-    "text, the best label first, as the zero-shot-classification pipeline of transformers does.  If a pair is too long "
-    "for the tokenizer, only the text is truncated.",
+    "With --labels, the labels need not be those of the model.  It has to be a model of natural language inference "
+    "(bart-large-mnli, or one that roformer finetune --task cls --pair_column COLUMN trains on pairs with the label "
+    "entailment), which reads each text with the hypothesis of each label.  Prints {\"sequence\", \"labels\", "
+    "\"scores\"} for each text, the best label first, as the zero-shot-classification pipeline of transformers does.  "
+    "If a pair is too long for the tokenizer, only the text is truncated.",
     examples,
     options,
     sizeof(classify_args),

@@ -38,9 +38,9 @@ static void show_step(watch *w, const rf_train_progress *p)
     cli_loss(w->bar.live ? w->loss : p->loss, loss, sizeof loss);
     snprintf(text, sizeof text, "step %lld/%lld  epoch %.2f  loss %s  lr %.3g  ETA %s", (long long)p->step,
              (long long)p->max_steps, p->epoch, loss, p->learning_rate, eta);
-    if (w->bar.live)
-        cli_progress_show(&w->bar, "training", p->max_steps > 0 ? (double)p->step / (double)p->max_steps : -1, text);
-    else if (p->step == p->max_steps || (w->every && p->step % w->every == 0)) cli_progress_line(&w->bar, text);
+    const bool due = p->step == p->max_steps || (w->every && p->step % w->every == 0);
+    if (!w->bar.live && due) cli_progress_line(&w->bar, text);
+    else cli_progress_show(&w->bar, "training", p->max_steps > 0 ? (double)p->step / (double)p->max_steps : -1, text);
 }
 
 static int report(void *user, const rf_train_progress *p)

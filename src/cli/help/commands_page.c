@@ -81,7 +81,9 @@ void cli_commands_page(FILE *to)
         if (o->env) fprintf(to, " (`$%s`)", o->env);
         fputs(" |\n", to);
     }
-    fputs("\n- The model: `-m DIR`, or the variable `ROFORMER_MODEL`; otherwise the shipped English model.\n"
+    fputs("\n- The model: `-m DIR`, or the variable `ROFORMER_MODEL`; otherwise a shipped English model, for `embed`,\n"
+          "  `similarity`, `rank`, `index` and `serve` that of sentences. `classify`, `generate`, `translate` and\n"
+          "  `variants` need `-m`.\n"
           "- Option names may be written with `-` or `_`.\n"
           "- Results go to standard output, progress and notes to standard error (`-q` silences them).\n"
           "- An output file (`-o`) appears when it is complete; it is never left half-written.\n\n"

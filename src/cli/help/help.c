@@ -148,7 +148,8 @@ void cli_help_all(FILE *to)
     fprintf(to, "\n\"roformer help COMMAND\" prints the options of a command, and examples that can be\n"
             "pasted into a shell.  The examples of vocab, pretrain and finetune create corpus.txt,\n"
             "my-model, my-causal-model and reviews, which other examples use.  Without -m, a\n"
-            "command uses the shipped English model:\n\n");
+            "command uses a shipped English model (embed, similarity, rank, index and serve: that\n"
+            "of sentences); classify, generate, translate and variants need -m.\n\n");
     fprintf(to, "  roformer fill-mask \"She won the gold [MASK] at the Olympic Games.\"\n");
 }
 

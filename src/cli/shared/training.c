@@ -31,14 +31,15 @@ static void show_step(cli_training *w, const rf_train_progress *p)
     char text[512];
     const bool last = p->step == p->max_steps;
     w->loss = w->loss > 0 ? 0.9 * w->loss + 0.1 * p->loss : p->loss;
+    const double share = p->max_steps > 0 ? (double)p->step / (double)p->max_steps : -1;
     if (w->bar.live) {
         step_text(p, w->loss, text, sizeof text);
-        cli_progress_show(&w->bar, "training", p->max_steps > 0 ? (double)p->step / (double)p->max_steps : -1, text);
+        cli_progress_show(&w->bar, "training", share, text);
         if (!last) return;
     }
     step_text(p, p->loss, text, sizeof text);
     if (last || (w->logging_steps > 0 && p->step % w->logging_steps == 0)) cli_progress_line(&w->bar, text);
-    else if (!w->logging_steps) cli_progress_show(&w->bar, "training", (double)p->step / (double)p->max_steps, text);
+    else cli_progress_show(&w->bar, "training", share, text);
 }
 
 void cli_training_event(cli_progress *bar, char *saved, size_t size, const rf_train_progress *p)

@@ -12,7 +12,7 @@ typedef struct cli_training {
     cli_io *io;
     const rf_comm *comm;
     cli_progress bar;
-    int64_t logging_steps;      /* updates between two lines; 0: one every few seconds (a resumed run knows better)   */
+    int64_t logging_steps;      /* updates between two lines, 0: unknown; 10 s without a line make another one        */
     double loss;                /* running mean, for the bar                                                          */
     char saved[1024];           /* the last checkpoint                                                                */
 } cli_training;

@@ -5,28 +5,31 @@ if grep -q __asan_init "$program"; then echo "SKIPPED: takes minutes under a san
 examples=$(dirname "$program")/examples
 shipped=$(cd "$repository/models/roformer-small-en" && pwd)
 ln -s "$shipped" run-1
+sentences=$(cd "$repository/models/roformer-small-en-sentences" && pwd)
+model=models/roformer-small-en-sentences                # the folder that the program of README.md names
+mkdir models
 
 # The vectors are those of the command, on the rung that programs get.
 printf 'A dog barks.\nPrices fell.\n' > lines
+ln -s "$sentences" $model
 "$examples/readme" > got || fail "the program of README.md"
-env -u ROFORMER_ISA "$program" embed -m run-1 --format jsonl < lines | head -1 | tr -d '[,' | awk '{ printf "%g %g ...\n", $1, $2 }' > expected
+env -u ROFORMER_ISA "$program" embed -m $model --format jsonl < lines | head -1 | tr -d '[,' | awk '{ printf "%g %g ...\n", $1, $2 }' > expected
 same expected got "README.md"
 
 # With a model of sentences that program does what the folder says: pooling, length 1, prompt, length in tokens, dimensions.
-sentences=$(cd "$repository/models/roformer-small-en-sentences" && pwd)
 says() {                                    # POOLING NORMALIZE PROMPT TOKENS DIMENSIONS
-    rm -rf run-1 && mkdir -p run-1/1_Pooling
-    for file in "$sentences"/*.*; do ln -s "$file" run-1/; done
-    rm -f run-1/modules.json run-1/sentence_bert_config.json run-1/config_sentence_transformers.json
-    sed "s/true/false/; s/\(pooling_mode_$1_tokens*\": \)[a-z]*/\1true/; s/\(include_prompt\": \)[a-z]*/\1true/" "$sentences/1_Pooling/config.json" > run-1/1_Pooling/config.json
-    printf '{"max_seq_length": %s, "do_lower_case": false}' "$4" > run-1/sentence_bert_config.json
-    printf '{"prompts": {"q": "%s"}, "default_prompt_name": "q", "truncate_dim": %s}' "$3" "$5" > run-1/config_sentence_transformers.json
+    rm -rf $model && mkdir -p $model/1_Pooling
+    for file in "$sentences"/*.*; do ln -s "$file" $model/; done
+    rm -f $model/modules.json $model/sentence_bert_config.json $model/config_sentence_transformers.json
+    sed "s/true/false/; s/\(pooling_mode_$1_tokens*\": \)[a-z]*/\1true/; s/\(include_prompt\": \)[a-z]*/\1true/" "$sentences/1_Pooling/config.json" > $model/1_Pooling/config.json
+    printf '{"max_seq_length": %s, "do_lower_case": false}' "$4" > $model/sentence_bert_config.json
+    printf '{"prompts": {"q": "%s"}, "default_prompt_name": "q", "truncate_dim": %s}' "$3" "$5" > $model/config_sentence_transformers.json
     {
         printf '[{"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.Transformer"},\n'
         printf '{"idx": 1, "name": "1", "path": "1_Pooling", "type": "sentence_transformers.models.Pooling"}'
         [ "$2" = unit ] && printf ',{"idx": 2, "name": "2", "path": "2_Normalize", "type": "sentence_transformers.models.Normalize"}'
         printf ']'
-    } > run-1/modules.json
+    } > $model/modules.json
 }
 : > every
 for how in 'cls unit || 128 null' 'cls plain || 128 null' 'max plain || 128 null' 'mean plain || 128 null' 'mean plain |find: | 128 null' \
@@ -36,13 +39,11 @@ $how
 END
     says $before "$prompt" $after
     "$examples/readme" > got || fail "README.md's program: $how"
-    "$program" embed -m run-1 --format jsonl < lines | head -1 | tr -d '[],' | awk '{ printf "%g %g ...\n", $1, $2 }' > expected
+    "$program" embed -m $model --format jsonl < lines | head -1 | tr -d '[],' | awk '{ printf "%g %g ...\n", $1, $2 }' > expected
     same expected got "README.md's program, of a folder that says $how"
     cat got >> every
 done
 [ "$(sort -u every | wc -l)" -ge 6 ] || fail "what a folder says changes no vector: $(cat every)"
-rm -r run-1
-ln -s "$shipped" run-1
 "$examples/embed" run-1 "A dog barks." "The hound barks." "Prices fell." > got || fail "embed"
 awk 'NR == 1 && !($1 == 1 && $2 > $3) { exit 1 } END { exit NR != 3 }' got || fail "embed: $(cat got)"
 expect 1 'cannot open|no such' "$examples/embed" nowhere text

@@ -2,7 +2,7 @@
 # readme_zh.sh — the commands of README.zh.md, in its ```sh blocks: each does what the page says.
 . "$(dirname "$0")/../lib"
 "$program" vocab --lang zh --text "$repository/docs/rope.zh.md" --size 1200 -o try > /dev/null 2> why || {
-    grep -q 'none is installed' why || fail "vocab: $(cat why)"
+    grep -q 'expected a dictionary of words, got none' why || fail "vocab: $(cat why)"
     echo "no dictionary of Chinese words was installed"
     done_testing
 }

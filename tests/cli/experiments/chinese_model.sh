@@ -19,7 +19,7 @@ export ALPHABET=24
 recipe=$repository/experiments/shipped-model/chinese.sh
 "$recipe" data work 60 --stop_after 1 > out 2> err
 code=$?
-if grep -q 'none is installed' err; then echo "no dictionary of Chinese words was installed"; done_testing; fi
+if grep -q 'expected a dictionary of words, got none' err; then echo "no dictionary of Chinese words was installed"; done_testing; fi
 [ $code -eq 75 ] || fail "exit $code, expected 75: $(tail -n 3 err)"
 [ "$(grep -c '^<doc' work/text/held-wiki.txt) $(grep -c '^<doc' work/text/wiki.txt)" = "600 100" ] || fail "held out: $(grep -c '^<doc' work/text/held-wiki.txt)"
 [ "$(grep -c '^<doc' work/text/held-books.txt) $(grep -c '^<doc' work/text/books.txt)" = "40 10" ] || fail "held out: $(grep -c '^<doc' work/text/held-books.txt)"

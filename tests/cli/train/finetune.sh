@@ -14,6 +14,16 @@ EOC
 "$program" pretrain -q --text text.txt --model base --config base/config.json -o pre --max_steps 2 --tokens_per_batch 256 --max_length 64 --eval_steps 0 || exit 1
 run="--train train.tsv --dev dev.tsv -m pre --learning_rate 5e-3 --warmup_ratio 0.1 --per_device_train_batch_size 16 --num_train_epochs 8 --max_length 32"
 
+# Runs that seldom print a line print another one after ten seconds. They rest while the other runs work.
+seldom='--max_steps 1000000 --logging_steps 1000000 --save_steps 0 --threads 1'
+# shellcheck disable=SC2086
+"$program" pretrain --text text.txt --model base --config base/config.json -o slow $seldom --eval_steps 0 2> slow.log &
+slow=$!
+# shellcheck disable=SC2086
+"$program" finetune --train train.tsv -m pre -o slower $seldom > slower.log 2>&1 &
+slower=$!
+kill -s STOP $slow $slower
+
 # A whole run ends with a table; the folder says the same about the same file.
 # shellcheck disable=SC2086
 expect 0 'step 96/96' "$program" finetune $run -o model
@@ -337,6 +347,14 @@ expect 3 'bad.tsv:3: label: .*neg, pos.*fine' "$program" evaluate -m model --dev
 [ ! -e nothing ] || fail "a refused file left $(ls nothing)"
 expect 4 'nowhere' "$program" finetune --train nowhere.tsv -m pre -o nothing
 expect 2 'expected --text' "$program" evaluate -m model
-expect 3 'classify: expected a fine-tuned model' "$program" classify -m pre 'the film'
+expect 3 'classify: expected a fine-tuned model.*; .roformer finetune. makes one' "$program" classify -m pre 'the film'
 expect 2 'expected --input' "$program" predict -m model
+
+kill -s CONT $slow $slower
+for pid in $slow $slower; do
+    [ "$pid" -eq $slow ] && log=slow.log || log=slower.log
+    await grep -qs '^training .*step .*ETA' $log
+    kill -s TERM "$pid"
+    wait "$pid"
+done
 done_testing

@@ -11,7 +11,7 @@ cp -r base whole
 # shellcheck disable=SC2086
 expect 0 'held-out loss' "$program" pretrain --text text.txt --model whole $shape --max_steps 40 --save_steps 20 --eval_steps 20 --logging-steps 10 --learning-rate 1e-3
 holds err 'step 40/40'
-[ "$(grep -c 'tokens/s' err)" -eq 4 ] || fail "lines of progress: $(cat err)"
+[ "$(grep -c '^step .*tokens/s' err)" -eq 4 ] || fail "lines of progress: $(cat err)"
 holds whole/README.md 'RoFormerForMaskedLM.from_pretrained("whole")'
 [ -s whole/model.safetensors ] && [ -s whole/metrics.jsonl ] && [ -d whole/checkpoint-40 ] || fail "files: $(ls whole)"
 expect 0 '' "$program" fill-mask -m whole --json 'the old river [MASK] the red house.'
