@@ -201,6 +201,17 @@ bool rf__json_hide_nul(char *text, size_t size)
     return true;
 }
 
+size_t rf__json_show_nul(char *text, size_t size)
+{
+    size_t to = 0;
+    for (size_t i = 0; i < size; to++) {
+        const bool nul = i + 3 <= size && !memcmp(text + i, RF__JSON_NUL, 3);
+        text[to] = nul ? 0 : text[i];
+        i += nul ? 3 : 1;
+    }
+    return to;
+}
+
 /* ---- building ---- */
 
 void rf__json_set(json_t **object, const char *key, json_t *value)

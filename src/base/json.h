@@ -18,6 +18,8 @@ json_t *rf__json_parse(const char *text, size_t size, size_t flags, const char *
  * keys have RF__JSON_NUL in its place. false: there is none, or U+FFFF occurs, too; then nothing changes. */
 #define RF__JSON_NUL "\xEF\xBF\xBF"
 bool rf__json_hide_nul(char *text, size_t size);
+/* The reverse, for a string that was read: RF__JSON_NUL becomes a zero byte. Returns the number of bytes. */
+size_t rf__json_show_nul(char *text, size_t size);
 
 /* json_loadb. *memory: it returned NULL because memory ran out, not because of the text. */
 json_t *rf__json_load(const char *text, size_t size, size_t flags, json_error_t *error, bool *memory);

@@ -28,12 +28,40 @@ rf_status rf__folder_json(rf_tokenizer_folder *f, const char *name, char path[RF
     return rf__json_shared(f->ctx, path, RF_TOKENIZER_FILE, JSON_DECODE_INT_AS_REAL, out, f->why);
 }
 
+/* Whether RF__JSON_NUL is in a string or key of a value, other than the members vocab and merges. */
+static bool has_nul(const json_t *x)
+{
+    const char *key, *text = json_string_value(x);
+    json_t *one;
+    size_t i;
+    bool found = text && strstr(text, RF__JSON_NUL);
+    json_array_foreach(x, i, one) found |= has_nul(one);
+    json_object_foreach((json_t *)(uintptr_t)x, key, one)
+        found |= strstr(key, RF__JSON_NUL) || (strcmp(key, "vocab") && strcmp(key, "merges") && has_nul(one));
+    return found;
+}
+
+/* tokenizer.json, whose pieces may have U+0000. */
+static rf_status read_fast(rf_tokenizer_folder *f)
+{
+    char *text;
+    size_t size;
+    const rf_status status = rf__read_file(f->ctx, f->fast_path, RF_TOKENIZER_FILE, &text, &size, f->why);
+    if (status) return status;
+    f->nul = rf__json_hide_nul(text, size);
+    f->fast = rf__json_parse(text, size, JSON_DECODE_INT_AS_REAL, f->fast_path, f->why);
+    rf__free(f->ctx, text);
+    if (!f->fast) return f->why->code;
+    if (!f->nul || !has_nul(f->fast)) return RF_OK;
+    return rf_fail(f->why, RF_EUNSUPPORTED, "%s: expected U+0000 only in model.vocab and model.merges, got \\u0000 in "
+                   "another member; remove it", f->fast_path);
+}
+
 rf_status rf__folder_fast(rf_tokenizer_folder *f)
 {
     if (f->fast) return RF_OK;
     rf_status status = rf__path(f->fast_path, RF_PATH, f->path, RF_FILE_TOKENIZER, f->why);
-    if (!status && rf__is_there(f->ctx, f->fast_path))
-        status = rf__json_file(f->ctx, f->fast_path, RF_TOKENIZER_FILE, JSON_DECODE_INT_AS_REAL, &f->fast, f->why);
+    if (!status && rf__is_there(f->ctx, f->fast_path)) status = read_fast(f);
     return status ? status : rf__folder_rebuild(f);
 }
 

@@ -258,6 +258,7 @@ struct rf_tokenizer_folder {
     bool all;                           /* it leaves everything to tokenizer.json                                     */
     json_t *fast;                       /* tokenizer.json: always if `all`, otherwise if the row reads it             */
     char fast_path[RF_PATH];
+    bool nul;                           /* its pieces have RF__JSON_NUL in place of U+0000                            */
     json_t *legacy;                     /* added_tokens.json, or NULL                                                 */
     bool rebuilt;                       /* the settings changed f->fast                                               */
     bool lowers;                        /* sentence-transformers lowercases texts before the tokenizer does           */

@@ -22,7 +22,7 @@ static rf_config small(const char *family)
     if (c.attention_key_size) c.num_attention_heads = 1, c.attention_key_size = 8;          /* a value is wider       */
     if (c.type_vocab_size == 1) c.type_vocab_size = 2;
     if (c.pad_token_id >= c.vocab_size) c.pad_token_id = 1;
-    if (c.local_attention) c.local_attention = 2;                   /* of layer 1: the tokens next to each            */
+    if (c.local_attention > 0) c.local_attention = 2;               /* of layer 1: the tokens next to each            */
     if (c.num_key_value_heads) c.num_key_value_heads = 1;
     if (c.head_dim > 0) c.head_dim = 6;
     if (c.partial_rotary_factor < 1) c.partial_rotary_factor = 0.5;

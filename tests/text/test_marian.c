@@ -115,6 +115,8 @@ static void pieces_of_nul(void **state)
 {
     (void)state;
     has_ids("tests/golden/languages/nul");
+    has_ids("tests/golden/languages/nul/unigram");
+    has_ids("tests/golden/languages/nul/bpe");
 }
 
 /* Without added tokens, nothing says the ids of the languages. */

@@ -72,6 +72,19 @@ def nul(folder):
     golden.write_lines(folder / "ids.jsonl", [json.dumps(r) for r in rows])
 
 
+def nul_fast(folder):
+    """The same of tokenizer.json: a list of pieces, and an object with merges."""
+    unigram = Tokenizer(models.Unigram([("<unk>", 0.0), ("\u2581", -1.0), ("a", -2.0), ("\0", -2.5), ("\u2581the", -3.0), ("b\0", -3.0)], 0))
+    bpe = Tokenizer(models.BPE({"<unk>": 0, "a": 1, "\0": 2, "a\0": 3, "b": 4, "\u2581": 5}, [("a", "\0")], unk_token="<unk>"))
+    for name, t in (("unigram", unigram), ("bpe", bpe)):
+        (folder / name).mkdir()
+        t.pre_tokenizer, t.decoder = pre_tokenizers.Metaspace(), decoders.Metaspace()
+        t.save(str(folder / name / "tokenizer.json"))
+        golden.write_json(folder / name / "tokenizer_config.json", {"tokenizer_class": "PreTrainedTokenizerFast", "unk_token": "<unk>"})
+        rows = [(text, t.encode(text).ids) for text in ("the \0a", "b\0", "a\0\0", "a\0b a", "\0", "a\uffffa")]
+        golden.write_lines(folder / name / "ids.jsonl", [json.dumps({"text": x, "ids": ids, "decoded": t.decode([i for i in ids if i])}) for x, ids in rows])
+
+
 def nllb_pieces(folder):
     """ids.jsonl of an NllbTokenizer that transformers 4 saved without tokenizer.json: a model of pieces and added_tokens_decoder."""
     folder.mkdir(exist_ok=True)
@@ -224,6 +237,7 @@ def main():
             labels(ROOT / ("labels-" + name), kind, write, size)
             golden.finish(ROOT / ("labels-" + name), 0)
     nul(ROOT / "nul")
+    nul_fast(ROOT / "nul")
 
 
 if __name__ == "__main__":

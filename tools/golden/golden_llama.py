@@ -30,11 +30,13 @@ FAMILIES = {
         "one_key": ("ForCausalLM", dict(num_key_value_heads=1, tie_word_embeddings=True, pad_token_id=None), None),
         "sequence": ("ForSequenceClassification", dict(LABELS, pad_token_id=0), [7, 2, 12]),
         "token": ("ForTokenClassification", dict(num_labels=5), [6, 1, 9]),
+        "near": ("ForCausalLM", dict(use_sliding_window=True, sliding_window=7, max_window_layers=0), None),
     }),
     "qwen2": ("Qwen2", {k: v for k, v in SMALL.items() if k != "head_dim"}, {
         "causal": ("ForCausalLM", dict(tie_word_embeddings=True, rope_parameters=dict(rope_type="default", rope_theta=1e6)), None),
         "sequence": ("ForSequenceClassification", dict(LABELS, pad_token_id=0), [7, 2, 12]),
         "token": ("ForTokenClassification", dict(num_labels=5), [6, 1, 9]),
+        "near": ("ForCausalLM", dict(use_sliding_window=True, sliding_window=5, max_window_layers=0), None),
     }),
     "llama": ("Llama", SMALL, {
         "causal": ("ForCausalLM", dict(head_dim=None, num_key_value_heads=None), None),

@@ -91,7 +91,8 @@
     RF_USUAL(num_key_value_heads, 32, 0),                                                                              \
     RF_USUAL(max_position_embeddings, 32768, 0),                                                                       \
     RF_USUAL(rope_theta, 10000, 0),                                                                                    \
-    RF_USUAL(tie_word_embeddings, 0, 0)
+    RF_USUAL(tie_word_embeddings, 0, 0),                                                                               \
+    RF_USUAL_AS("sliding_window", local_attention, -1, RF_KEY_NULL)
 
 /* Rows of `known` that every causal model has, and those that only Qwen's models have. */
 #define RF_LLAMA_KNOWN                                                                                                 \
@@ -99,15 +100,15 @@
     RF_IDLE("layer_types", "read by rf__llama_read"),                                                                  \
     RF_ONE_POSITION
 #define RF_QWEN_KNOWN                                                                                                  \
-    RF_ONLY("use_sliding_window", "false", "layers see all earlier tokens"),                                           \
-    RF_IDLE("sliding_window", "of use_sliding_window"),                                                                \
-    RF_IDLE("max_window_layers", "of use_sliding_window"),                                                             \
+    RF_IDLE("use_sliding_window", "read by rf__qwen_read"),                                                            \
+    RF_IDLE("max_window_layers", "read by rf__qwen_read"),                                                             \
     RF_LLAMA_KNOWN
 
 /* The row of a causal model whose tables have the usual names. */
-#define RF_LLAMA(name_, title_)                                                                                        \
+#define RF_LLAMA(name_, title_) RF_LLAMA_READ_BY(name_, title_, rf__llama_read, rf__llama_write)
+#define RF_LLAMA_READ_BY(name_, title_, reads, writes)                                                                 \
     .config = {.name = name_, .model_type = name_, .title = title_, .key = keys, .known = known,                       \
-               .read = rf__llama_read, .write = rf__llama_write, .class = classes, .position = "rotary",               \
+               .read = reads, .write = writes, .class = classes, .position = "rotary",                                 \
                .usual_act = RF_ACT_SILU, .one_width = true},                                                           \
     .norm = RF_NORM_RMS, RF_LLAMA_LAYER(rf__llama_heads)
 

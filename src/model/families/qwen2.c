@@ -28,4 +28,5 @@ static const rf_known_key known[] = {
     {0},
 };
 
-const rf_family rf__family_qwen2 = {RF_LLAMA("qwen2", "Qwen2")};
+const rf_family rf__family_qwen2 = {
+    RF_LLAMA_READ_BY("qwen2", "Qwen2", rf__qwen_read, rf__qwen_write)};

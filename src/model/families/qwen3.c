@@ -32,4 +32,5 @@ static const rf_known_key known[] = {
     {0},
 };
 
-const rf_family rf__family_qwen3 = {RF_LLAMA("qwen3", "Qwen3")};
+const rf_family rf__family_qwen3 = {
+    RF_LLAMA_READ_BY("qwen3", "Qwen3", rf__qwen_read, rf__qwen_write)};

@@ -65,9 +65,43 @@ rf_status rf__llama_read(const char *file, const json_t *root, rf_config *c, rf_
     return status;
 }
 
+rf_status rf__qwen_read(const char *file, const json_t *root, rf_config *c, rf_error *why)
+{
+    enum { WINDOW = 4096, FIRST = 28 };                                        /* transformers' defaults             */
+    const json_t *use = json_object_get(root, "use_sliding_window"), *list = json_object_get(root, "layer_types"),
+                 *first = json_object_get(root, "max_window_layers");
+    json_int_t from = FIRST;
+    bool full = false;
+    if (use && !json_is_boolean(use)) return rf__wrong_type(file, "use_sliding_window", use, "true or false", why);
+    if (first && !json_is_null(first) && !rf__json_whole(first, &from))
+        return rf__wrong_type(file, "max_window_layers", first, "an integer", why);
+    if (json_is_true(use) && !json_object_get(root, "sliding_window")) c->local_attention = WINDOW;
+    if (!json_is_true(use)) c->local_attention = -1;
+    if (c->local_attention > 0 && json_is_array(list)) {
+        const rf_status status = rf__layer_type(file, list, 0, &full, why);
+        if (status) return status;
+    } else if (c->local_attention > 0) {
+        full = from >= c->num_hidden_layers;
+        if (from > 0 && !full)
+            return rf_fail(why, RF_EUNSUPPORTED, "%s: max_window_layers: expected 0, or num_hidden_layers, %lld, or "
+                           "more, got %lld; layers of two kinds are not supported in this family", file,
+                           (long long)c->num_hidden_layers, (long long)from);
+    }
+    if (full) c->local_attention = -1;
+    return rf__llama_read(file, root, c, why);
+}
+
 void rf__llama_write(const rf_config *c, json_t **more)
 {
     (void)c;
     json_object_del(*more, "layer_types");
     json_object_del(*more, "rope_parameters");
+}
+
+void rf__qwen_write(const rf_config *c, json_t **more)
+{
+    rf__llama_write(c, more);
+    if (c->local_attention <= 0) return;
+    rf__json_set(more, "use_sliding_window", json_true());
+    rf__json_set(more, "max_window_layers", json_integer(0));
 }

@@ -14,6 +14,11 @@ extern const rf_family_row rf__rows_score[];            /* labels of texts, with
 rf_status rf__llama_read(const char *file, const json_t *root, rf_config *c, rf_error *why);
 void rf__llama_write(const rf_config *c, json_t **more);
 
+/* The same for Qwen2 and Qwen3, where use_sliding_window says whether layers from max_window_layers on, or those that
+ * layer_types names, see sliding_window tokens. RF_EUNSUPPORTED: some of the layers do, and others do not. */
+rf_status rf__qwen_read(const char *file, const json_t *root, rf_config *c, rf_error *why);
+void rf__qwen_write(const rf_config *c, json_t **more);
+
 /* Whether number i of layer_types is full_attention (*full) or sliding_attention; RF_EUNSUPPORTED: another value;
  * RF_EDATA: the list has another length than num_hidden_layers. */
 rf_status rf__layer_type(const char *file, const json_t *list, size_t i, bool *full, rf_error *why);

@@ -128,18 +128,6 @@ static bool encode(const rf_tokenizer *any, rf_encoding *e, const rf_passage *p,
 
 /* ---- ids to text ------------------------------------------------------------------------------------------------- */
 
-/* Puts U+0000 where tokens have RF__JSON_NUL. */
-static void restore_nul(rf__growing *t)
-{
-    size_t to = 0;
-    for (size_t i = 0; i < t->n; to++) {
-        const bool nul = i + 3 <= t->n && !memcmp(t->at + i, RF__JSON_NUL, 3);
-        t->at[to] = nul ? 0 : t->at[i];
-        i += nul ? 3 : 1;
-    }
-    t->at[t->n = to] = 0;
-}
-
 /* Removes blanks at both ends, as transformers does. */
 static void trim(rf__growing *t)
 {
@@ -169,7 +157,7 @@ static char *decode(const rf_tokenizer *any, const int32_t id[], size_t n, bool 
         if (token && any->row == &rf__tokenizer_marian) good = good && rf__subwords_append(&out, " ", 1);
     }
     rf__free(any->ctx, (void *)piece);
-    if (good && t->words->nul) restore_nul(&out);
+    if (good && t->words->nul) out.n = rf__json_show_nul(out.at, out.n);
     if (good) out.n = rf__replace_all(out.at, out.n, blanks, RF_COUNT(blanks)), trim(&out);
     if (!good) rf__free(any->ctx, out.at), out.at = NULL;
     *size = out.n;
@@ -238,10 +226,8 @@ static rf_status read_entry(vocabulary *v, const char *path, const char *key, co
                        path, rf__printable(v->token[id]).text, rf__printable(key).text, (long long)id);
     v->token[id] = memcpy(*names, key, size + 1);
     if (v->nul && strstr(key, RF__JSON_NUL)) {
-        rf__growing own = {.at = memcpy(*names + size + 1, key, size + 1), .n = size};
-        restore_nul(&own);
-        *names = own.at;
-        size = own.n;
+        *names = memcpy(*names + size + 1, key, size + 1);
+        size = rf__json_show_nul(*names, size);
     }
     v->sorted[k] = (word){*names, size, (int32_t)id};
     *names += size + 1;

@@ -298,7 +298,7 @@ static rf_status read_model(const reading *r, phobert *t)
     const size_t n = json_array_size(r->ids);
     t->id = rf__calloc(r->f->ctx, n + 1, sizeof *t->id);
     rf_status status = model && t->id ? RF_OK : no_memory(r);
-    if (!status) status = rf__piece_model_read(&t->pieces, r->f->ctx, model, r->path[1], r->f->why);
+    if (!status) status = rf__piece_model_read(&t->pieces, r->f->ctx, model, false, r->path[1], r->f->why);
     for (size_t i = 0; i < n && !status; i++) t->id[i] = (int32_t)json_integer_value(json_array_get(r->ids, i));
     json_decref(model);
     return status;

@@ -22,6 +22,7 @@ typedef struct rf__piece_model {
     int32_t pieces;                     /* how many of them have a piece                                              */
     char *names;
     const char **token;                 /* [n]; NULL: an id without a piece                                           */
+    bool nul;                           /* tokens have RF__JSON_NUL in place of U+0000                                */
     rf__piece_trie names_trie;          /* ids by name; a repeated name has the later id                              */
     int32_t unk;                        /* -1: none                                                                   */
     bool must;                          /* then unknown text is an error; otherwise, it is dropped                    */
@@ -37,8 +38,8 @@ typedef struct rf__piece_model {
     size_t longest;                     /* WordPiece: characters of a word, which is unknown if it has more           */
 } rf__piece_model;
 
-/* From the member "model"; `path` is the name of the file. */
-rf_status rf__piece_model_read(rf__piece_model *p, const rf_ctx *ctx, const json_t *model, const char *path,
+/* From the member "model"; `path` is the name of the file. nul: its strings have RF__JSON_NUL in place of U+0000. */
+rf_status rf__piece_model_read(rf__piece_model *p, const rf_ctx *ctx, const json_t *model, bool nul, const char *path,
                                rf_error *why);
 void rf__piece_model_clear(rf__piece_model *p);
 int32_t rf__piece_model_find(const rf__piece_model *p, const char *text, size_t size);          /* -1: none           */

@@ -50,7 +50,7 @@ static rf_status no_memory(const char *path, rf_error *why)
 static bool prepare(rf__piece_model *p, size_t bytes, int32_t n)
 {
     p->n = n;
-    p->names = rf__alloc(p->ctx, bytes + 1);
+    p->names = rf__alloc(p->ctx, (p->nul ? 2 : 1) * bytes + 1);
     p->token = rf__calloc(p->ctx, (size_t)n + 1, sizeof *p->token);
     return p->names && p->token && rf__trie_begin(&p->names_trie, p->ctx);
 }
@@ -67,7 +67,23 @@ static rf_status put_piece(rf__piece_model *p, char **name, const char *text, in
     const size_t size = strlen(text) + 1;
     p->token[id] = memcpy(*name, text, size);
     *name += size;
-    return rf__trie_add(&p->names_trie, p->ctx, text, size - 1, (int32_t)id) ? RF_OK : no_memory(path, why);
+    if (!p->nul)
+        return rf__trie_add(&p->names_trie, p->ctx, text, size - 1, (int32_t)id) ? RF_OK : no_memory(path, why);
+    char *own = memcpy(*name, text, size);
+    *name += size;
+    return rf__trie_add(&p->names_trie, p->ctx, own, rf__json_show_nul(own, size - 1), (int32_t)id)
+               ? RF_OK : no_memory(path, why);
+}
+
+/* The id of a piece by its name in the file; -1: none, or out of memory. */
+static int32_t find_name(const rf__piece_model *p, const char *name, size_t size)
+{
+    if (!p->nul) return rf__piece_model_find(p, name, size);
+    char *own = rf__alloc(p->ctx, size + 1);
+    if (own) memcpy(own, name, size);
+    const int32_t id = own ? rf__piece_model_find(p, own, rf__json_show_nul(own, size)) : -1;
+    rf__free(p->ctx, own);
+    return id;
 }
 
 static void find_bytes(rf__piece_model *p)
@@ -156,9 +172,9 @@ static rf_status read_merge(rf__piece_model *p, const json_t *x, size_t rank, rf
     if (!rf__subwords_append(both_names, a, a_size) ||
         !rf__subwords_append(both_names, b + p->prefix_size, b_size - p->prefix_size))
         return no_memory(path, why);
-    const int32_t left = rf__piece_model_find(p, a, a_size), right = rf__piece_model_find(p, b, b_size);
+    const int32_t left = find_name(p, a, a_size), right = find_name(p, b, b_size);
     const int32_t to = rf_utf8_check(both_names->at, both_names->n) < both_names->n
-                           ? -1 : rf__piece_model_find(p, both_names->at, both_names->n);
+                           ? -1 : find_name(p, both_names->at, both_names->n);
     if (left < 0 || right < 0 || to < 0)
         return rf_fail(why, RF_EDATA,
                        "%s: model.merges: merge %zu, of \"%.60s\": expected pieces of the vocabulary, got another one",
@@ -255,11 +271,11 @@ static rf_status read_words(rf__piece_model *p, const json_t *model, const char 
     return status;
 }
 
-rf_status rf__piece_model_read(rf__piece_model *p, const rf_ctx *ctx, const json_t *model, const char *path,
+rf_status rf__piece_model_read(rf__piece_model *p, const rf_ctx *ctx, const json_t *model, bool nul, const char *path,
                                rf_error *why)
 {
     const char *kind = rf__model_kind(model);
-    *p = (rf__piece_model){.ctx = ctx, .unk = -1};
+    *p = (rf__piece_model){.ctx = ctx, .unk = -1, .nul = nul};
     if (!kind)
         return rf_fail(why, RF_EUNSUPPORTED, "%s: model: expected BPE, WordPiece, WordLevel or Unigram, got \"%.40s\"",
                        path, rf__printable(json_string_value(json_object_get(model, "type"))).text);

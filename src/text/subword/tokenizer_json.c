@@ -38,7 +38,9 @@ static bool is_text(const rf_tokenizer *t, int32_t id)
 
 static char *decode(const rf_tokenizer *any, const int32_t id[], size_t n, bool skip, size_t *size)
 {
-    return rf__piece_decoder_run(&as_hf(any)->decoder, any, id, n, skip, size);
+    char *text = rf__piece_decoder_run(&as_hf(any)->decoder, any, id, n, skip, size);
+    if (text && as_hf(any)->pieces.nul) text[*size = rf__json_show_nul(text, *size)] = 0;
+    return text;
 }
 
 /* ---- questions --------------------------------------------------------------------------------------------------- */
@@ -192,7 +194,10 @@ static rf_status read_parts(rf_tokenizer_folder *f, hf_tokenizer *t)
         status = rf__normal_read(&t->normal, ctx, json_object_get(f->fast, "normalizer"), f->fast_path, f->why);
     if (!status) status = rf__hf_read_splitter(f, t, json_object_get(f->fast, "pre_tokenizer"));
     if (!status)
-        status = rf__piece_model_read(&t->pieces, ctx, json_object_get(f->fast, "model"), f->fast_path, f->why);
+        status = rf__piece_model_read(&t->pieces, ctx, json_object_get(f->fast, "model"), f->nul, f->fast_path, f->why);
+    if (!status && f->nul && (t->pieces.bytes || t->level))     /* bytes may become RF__JSON_NUL as well             */
+        status = rf_fail(f->why, RF_EUNSUPPORTED, "%s: model.vocab: expected pieces without U+0000 in a vocabulary of "
+                         "bytes, got \\u0000; remove it", f->fast_path);
     if (!status && t->level) find_bytes(t);
     if (!status) status = rf__hf_read_frame(f, t, json_object_get(f->fast, "post_processor"));
     if (!status) status = read_decoder(f, t);

@@ -44,7 +44,22 @@ refused config.json 's/"num_key_value_heads": 2/"num_key_value_heads": 1/' 'self
 refused config.json 's/"head_dim": 16/"head_dim": 15/' 'head_dim: expected an even number for rotation, got 15'
 refused config.json '0,/"full_attention",/s///' 'layer_types: expected num_hidden_layers, 2, entries, got 1'
 refused config.json '0,/"full_attention"/s//"sliding_attention"/' 'layer_types.0.: expected full_attention, got sliding_attention'
-refused config.json 's/"use_sliding_window": false/"use_sliding_window": true/' 'use_sliding_window: expected false, got true'
+refused config.json 's/"use_sliding_window": false/"use_sliding_window": 1/' 'use_sliding_window: expected true or false, got an integer'
+right=$golden/near
+refused config.json 's/"max_window_layers": 0/"max_window_layers": 1/; /"layer_types": \[/,/\]/d' 'max_window_layers: expected 0, or num_hidden_layers, 2, or more, got 1'
+refused config.json '0,/"sliding_attention"/s//"full_attention"/' 'layer_types.1.: expected full_attention, got sliding_attention'
+refused config.json 's/"sliding_window": 7/"sliding_window": 1/' 'sliding_window: expected .2, .*got 1'
+right=$golden/causal
+# Without a list of layers, those from max_window_layers on see few tokens; a window of null is none.
+expect 0 'read back and compared' "$program" convert "$golden/near" near
+holds near/config.json '"max_window_layers": 0'
+holds near/config.json '"sliding_window": 7'
+for change in 's/"max_window_layers": 0/"max_window_layers": 2/' 's/"sliding_window": 7/"sliding_window": null/'; do
+    rm -rf whole_texts && cp -r near whole_texts && chmod -R u+w whole_texts && rm -f whole_texts/checksums.json
+    sed "$change" near/config.json > whole_texts/config.json
+    expect 0 'read back and compared' "$program" convert --overwrite whole_texts whole_texts
+    holds whole_texts/config.json '"sliding_window": null'
+done
 refused config.json 's/"attention_bias": false/"attention_bias": true/' 'self_attn.q_proj.bias: expected a tensor, got none'
 refused config.json 's/"vocab_size": 61/"vocab_size": 61, "is_decoder": false/' 'is_decoder: expected true, got false'
 refused config.json 's/"vocab_size": 61/"vocab_size": 61, "attention_type": "linear"/' 'attention_type: expected "softmax" with num_key_value_heads or head_dim'
