@@ -141,6 +141,24 @@ def deberta_v2(one, maybe):
     maybe(0.25, conv_kernel_size=one(0, 1, 3, 5), conv_act=one("tanh", "gelu"), conv_groups=one(1, 1, heads))
 
 
+def xlnet(one, maybe):
+    layers(one, maybe, ("d_model", "d_inner", "n_head", "n_layer", "ff_activation"))
+    maybe(0.5, layer_norm_eps=one(1e-12, 1e-5))
+    maybe(0.5, clamp_len=one(-1, 0, 5, 30))
+    maybe(0.5, summary_type=one("last", "first", "mean", "cls_index"))
+    maybe(0.2, summary_use_proj=one(True, False))
+    maybe(0.2, summary_activation=one("tanh", "relu"))
+    maybe(0.3, tie_word_embeddings=one(True, False))
+    maybe(0.3, mem_len=one(None, 10), same_length=one(False, True), untie_r=True)
+    maybe(0.3, dropout=one(0, 0.1), summary_last_dropout=one(0, 0.1))
+    maybe(0.1, attn_type="uni")
+    maybe(0.1, bi_data=True)
+    maybe(0.3, pad_token_id=0)
+
+
+# The classes of a family that have other names.
+OTHERWISE = {"XLNetForMaskedLM": "XLNetLMHeadModel", "XLNetForQuestionAnswering": "XLNetForQuestionAnsweringSimple"}
+
 # name: the beginning of its classes, its keys, its heads besides those of PLAIN that it has
 FAMILIES = {
     "distilbert": ("DistilBert", distilbert, ("Model",)),
@@ -149,6 +167,7 @@ FAMILIES = {
     "albert": ("Albert", albert, ("Model", "PreTraining")),
     "deberta": ("Deberta", deberta_v1, ("Model",)),
     "deberta_v2": ("DebertaV2", deberta_v2, ("Model",)),
+    "xlnet": ("XLNet", xlnet, ("Model",)),
 }
 
 
@@ -203,7 +222,7 @@ def answers(program, folder, model, texts, given):
     """The largest difference of the head's answers; labels that differ count as infinite."""
     head, same = type(model).__name__, lambda a, b: 0.0 if a == b else float("inf")
     one = [t for t in texts if len(t.split()) <= 12]
-    if head.endswith("MaskedLM"):
+    if head.endswith(("MaskedLM", "LMHeadModel")):
         text = one[-1].split(" ")
         text[1] = "[MASK]"
         p = model(**given(" ".join(text))).logits[0, 2].softmax(-1)
@@ -260,10 +279,11 @@ def once(program, family, seed, counts):
     pick = random.Random(f"{family} {seed}")
     stem, keys, more = FAMILIES[family]
     c = config_of(pick, keys)
-    head = "Model" if c.get("is_decoder") else pick.choice([h for h in PLAIN if hasattr(transformers, stem + "For" + h)] + list(more))
+    named = lambda head: OTHERWISE.get(stem + "For" + head, stem + ("Model" if head == "Model" else "For" + head))
+    head = "Model" if c.get("is_decoder") else pick.choice([h for h in PLAIN if hasattr(transformers, named(h))] + list(more))
     if head in ("SequenceClassification", "TokenClassification"):
         c["num_labels"] = pick.choice([1, 2, 3] if head == "SequenceClassification" else [2, 5])
-    kind = getattr(transformers, stem + ("Model" if head == "Model" else "For" + head))
+    kind = getattr(transformers, named(head))
     try:
         made = getattr(transformers, stem + "Config")(**c)
         model = randomize(kind(made), seed)
@@ -273,7 +293,7 @@ def once(program, family, seed, counts):
     except Exception as e:
         counts["impossible"] += 1
         return f"transformers: {type(e).__name__}: {str(e)[:90]}"
-    texts = [" ".join(pick.choice(WORDS) for _ in range(n)) for n in LENGTHS if n + 2 <= made.max_position_embeddings - 4]
+    texts = [" ".join(pick.choice(WORDS) for _ in range(n)) for n in LENGTHS if not 0 < made.max_position_embeddings < n + 6]
     with tempfile.TemporaryDirectory() as t:
         folder, other = pathlib.Path(t) / "m", pathlib.Path(t) / "c"
         model.save_pretrained(folder)
@@ -291,9 +311,9 @@ def once(program, family, seed, counts):
             return ("DIFFER " if differs else "equal ") + " ".join(f"{k} {v:.1e}" for k, v in worst.items()) + \
                 (f" {head} {json.dumps(c)} {lost}" if differs else "")
         except Refused as e:
-            named = any(k in str(e) for k in c)
-            counts["refused" if named else "unnamed"] += 1
-            return ("refused " if named else "REFUSED ") + str(e).replace(t, "") + ("" if named else f" {head} {json.dumps(c)}")
+            told = any(k in str(e) for k in c)
+            counts["refused" if told else "unnamed"] += 1
+            return ("refused " if told else "REFUSED ") + str(e).replace(t, "") + ("" if told else f" {head} {json.dumps(c)}")
 
 
 def main():
