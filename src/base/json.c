@@ -183,7 +183,8 @@ static bool next_escape(const char *text, size_t size, const char *hex, size_t *
         if (text[i] != '\\') continue;
         size_t same = 0;
         if (text[++i] != 'u' || i + 4 >= size) continue;
-        while (same < 4 && (text[i + 1 + same] | ' ') == hex[same]) same++;                /* 'F' | ' ' is 'f'       */
+        for (char c; same < 4; same++)
+            if ((c = text[i + 1 + same]) != hex[same] && !(c == 'F' && hex[same] == 'f')) break;
         if (same == 4) return *at = i + 1, true;
     }
     return false;

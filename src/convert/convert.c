@@ -332,7 +332,7 @@ static rf_status check_target(const struct conversion *c)
         return rf_fail(c->why, RF_EIO,
                        "%s: expected a model folder, got the checkpoint of a training run; choose another folder",
                        c->to);
-    const char *given, *old;
+    const char *given = NULL, *old = NULL;
     rf_status status = rf__tokenizer_find(c->ctx, c->from, &given, c->why);
     if (!status) status = rf__tokenizer_find(c->ctx, c->to, &old, c->why);
     if (status || given || !old) return status;

@@ -283,7 +283,7 @@ rf_status rf_model_open_as(const rf_ctx *ctx, const char *folder, rf_type type, 
     if (!status) status = rf__logit_score_read(ctx, folder, &config, why);
     if (!status) status = rf__model_open_with(ctx, folder, type, &config, &m, why);
     status = rf__folder_release_into(&held, &seen, status, why);
-    if (seen) m->seen = seen;
+    if (m && seen) m->seen = seen;
     if (!status) *out = m;
     else rf_model_close(m);
     return status;

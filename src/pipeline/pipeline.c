@@ -89,7 +89,7 @@ rf_status rf_pipeline_open(const rf_ctx *ctx, const char *folder, rf_type type, 
     if (!status) status = read_modules(p, folder, why);
     if (!status) status = equip(p, why);
     status = rf__folder_release_into(&held, &seen, status, why);
-    if (seen) p->model->seen = seen;
+    if (p && seen) p->model->seen = seen;
     if (!status) *out = p;
     else if (p) rf_pipeline_close(p);
     else rf_ctx_free(own);
