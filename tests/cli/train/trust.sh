@@ -84,9 +84,9 @@ awk 'BEGIN { print "text\tlabel"; for (i = 0; i < 200; i++) print "the king sees
 more='--max_steps 2' pretrain pre 0 'saved'
 tune="--train train.tsv -m pre --threads 1"
 # shellcheck disable=SC2086
-"$program" finetune $tune -o held --max_steps 1000000 --logging_steps 1 > log 2>&1 &
+"$program" finetune $tune -o held --max_steps 1000000 --logging_steps 1 > held.log 2>&1 &
 pid=$!
-await grep -qs 'step 2/' log
+await grep -qs 'step 2/' held.log
 # shellcheck disable=SC2086
 expect 75 "held/.lock: used by another run: process $pid " "$program" finetune $tune -o held
 expect 75 'held: expected a folder that is not in use' "$program" convert pre held
@@ -95,7 +95,7 @@ expect 75 'held: .*training run' "$program" vocab --text train.tsv -o held --ove
 [ ! -e held/vocab.txt ] || fail "vocab wrote into a folder that a run holds"
 kill -s TERM $pid
 wait $pid
-[ $? -eq 75 ] || fail "TERM to finetune: $(tail -3 log)"
+[ $? -eq 75 ] || fail "TERM to finetune: $(tail -3 held.log)"
 
 # ---- memory (T13) and sizes of files (T3)
 
