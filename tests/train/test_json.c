@@ -427,7 +427,7 @@ static void nul_is_hidden(void **state)
 {
     static const char *const same[] = {"{\"a\": 1}", "{\"\\\\u0000\": 1}", "{\"\\u0000\": 1, \"\\uFffF\": 2}",
                                        "{\"\\u0000\": 1, \"" RF__JSON_NUL "\": 2}", "{\"\\u000", "\\",
-                                       "{\"\\u\x10" "000\": 1}"};
+                                       ("{\"\\u\x10" "000\": 1}")};
     char text[64] = "{\"a\\u0000\": 1, \"\\\\\\u0000\": \"\\\\u0000\"}";
     rf_error why = {0};
     (void)state;
