@@ -9,7 +9,7 @@ program=$1
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 list=$(dirname "$0")/families.json
-families=$(sed -n 's/^"\([a-z_]*\)": .*/\1/p' "$list")
+families=$(sed -n 's/^"\([a-z0-9_]*\)": .*/\1/p' "$list")
 # put NAME MORE FILE: the row of the list, of 6 layers
 put() { sed -n "s/^\"$1\": {\(.*\)},\{0,1\}\$/{\"num_hidden_layers\": 6, \"vocab_size\": 30528, $2\1}/p" "$list" > "$folder/$3.json"; }
 for family in $families; do put "$family" '' "$family"; done

@@ -10,7 +10,7 @@ PEERS=${PEERS:-build/peers}
 export PEERS
 mkdir -p "$PEERS"
 echo "# $("$program" --version), $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1) ($3), $(date +%F), $(nproc) threads; random weights, 6 layers; time of the peer / ours"
-for family in $(sed -n 's/^"\([a-z_]*\)": .*/\1/p' "$here/families.json"); do
+for family in $(sed -n 's/^"\([a-z0-9_]*\)": .*/\1/p' "$here/families.json"); do
     [ -f "$PEERS/$family.onnx" ] || PEER_FAMILY=$family "$python" "$here/peers/export_onnx.py" > "$PEERS/$family.log" 2>&1 ||
         echo "# $family: no ONNX file: $(tail -1 "$PEERS/$family.log" | cut -c1-200)"
     for case in forward forward-bf16; do
