@@ -12,6 +12,7 @@
 #include "serve/server.h"
 #include "serve/shared_call.h"
 #include "task/answerer.h"
+#include "text/languages.h"
 
 /* ---- opening ----------------------------------------------------------------------------------------------------- */
 
@@ -104,8 +105,10 @@ static void read_tasks(srv_model *m, const char *folder)
 {
     char path[4096];
     const char *name;
+    char code[RF_LANGUAGE_CODE];
     json_t *config, *unused;
-    if (!srv_translates(m) || rf__path(path, sizeof path, folder, RF_FILE_CONFIG, NULL) ||
+    if (!srv_translates(m) || rf__language_at(m->tokenizer, 0, code) ||
+        rf__path(path, sizeof path, folder, RF_FILE_CONFIG, NULL) ||
         rf__json_shared(m->s->o.ctx, path, 1 << 24, 0, &config, NULL))
         return;
     json_t *all = json_object_get(config, "task_specific_params");

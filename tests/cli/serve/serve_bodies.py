@@ -2,6 +2,8 @@
 import base64
 import json
 import os
+import pathlib
+import shutil
 import signal
 import struct
 import subprocess
@@ -490,8 +492,15 @@ def languages_are_those_of_the_tokenizer():
             expect(row == own == libre["translatedText"], (row, own, libre))
         a = status(ask(tgt_lang="en"), 422).json()
         expect("tgt_lang: expected a language of the tokenizer, such as eng_Latn" in a["error"], a)
-        languages = status(s.ask("GET", "/languages"), 200).json()
+        whole = languages = status(s.ask("GET", "/languages"), 200).json()
         expect([x["code"] for x in languages][1] == "eng_Latn" and "eng_Latn" not in languages[1]["targets"], languages)
+    shutil.copytree("nllb", "nllb-task")                        # a task that the languages make pointless, as in folders of mBART
+    config = pathlib.Path("nllb-task/config.json")
+    config.write_text(json.dumps(dict(json.loads(config.read_text()), task_specific_params={"translation_en_to_ro": {"num_beams": 2}})))
+    with Server(program, "-m", "nllb-task") as s:
+        libre = status(s.post("/translate", {"q": "the lazy dog", "source": "eng_Latn", "target": "deu_Latn"}), 200).json()
+        expect(libre["translatedText"] == row, libre, row)
+        expect(status(s.ask("GET", "/languages"), 200).json() == whole, "languages")
 
 
 @test
