@@ -280,13 +280,32 @@ rf_status rf__folder_rebuild(rf_tokenizer_folder *f)
     return !status && f->fast && f->lowers ? add_lowercase(f) : status;
 }
 
+/* A copy with the escape of U+0000 in place of RF__JSON_NUL. */
+static char *with_nul(const rf_ctx *ctx, const char *json)
+{
+    static const char escape[] = "\\u0000";
+    size_t n = 0, to = 0;
+    for (const char *at = json; (at = strstr(at, RF__JSON_NUL)); at += 3) n++;
+    char *out = rf__alloc(ctx, strlen(json) + n * (sizeof escape - 1) + 1);
+    for (const char *next; out && (next = strstr(json, RF__JSON_NUL)); json = next + 3) {
+        memcpy(out + to, json, (size_t)(next - json));
+        to += (size_t)(next - json);
+        memcpy(out + to, escape, sizeof escape - 1);
+        to += sizeof escape - 1;
+    }
+    if (out) memcpy(out + to, json, strlen(json) + 1);
+    return out;
+}
+
 rf_status rf__folder_rewrite(rf_tokenizer_folder *f, char **text, size_t *size)
 {
     json_t *const read = f->fast;
     if (!f->rebuilt) return RF_OK;
+    if (f->nul) rf__json_hide_nul(*text, *size);
     f->fast = rf__json_parse(*text, *size, 0, f->fast_path, f->why);               /* with integers, as in the file   */
     rf_status status = f->fast ? rf__folder_rebuild(f) : f->why->code;
-    char *dump = status ? NULL : rf__json_dump(f->fast, JSON_COMPACT), *fresh = dump ? rf__strdup(f->ctx, dump) : NULL;
+    char *dump = status ? NULL : rf__json_dump(f->fast, JSON_COMPACT);
+    char *fresh = !dump ? NULL : f->nul ? with_nul(f->ctx, dump) : rf__strdup(f->ctx, dump);
     free(dump);
     json_decref(f->fast);
     f->fast = read;

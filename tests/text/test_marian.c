@@ -119,6 +119,60 @@ static void pieces_of_nul(void **state)
     has_ids("tests/golden/languages/nul/bpe");
 }
 
+/* A file that settings change is written with its pieces of U+0000; BERT's tokenizers refuse them. */
+static void pieces_of_nul_elsewhere(void **state)
+{
+    (void)state;
+    static const char lower[] = "{\"do_lower_case\": true}";
+    static const char words[] =
+        "{\"version\": \"1.0\", \"added_tokens\": [], \"normalizer\": {\"type\": \"BertNormalizer\", \"clean_text\": "
+        "false, \"handle_chinese_chars\": true, \"strip_accents\": null, \"lowercase\": true}, \"pre_tokenizer\": "
+        "{\"type\": \"BertPreTokenizer\"}, \"post_processor\": {\"type\": \"BertProcessing\", \"sep\": [\"[SEP]\", 3], "
+        "\"cls\": [\"[CLS]\", 2]}, \"decoder\": {\"type\": \"WordPiece\", \"prefix\": \"##\", \"cleanup\": true}, "
+        "\"model\": {\"type\": \"WordPiece\", \"unk_token\": \"[UNK]\", \"continuing_subword_prefix\": \"##\", "
+        "\"max_input_chars_per_word\": 100, \"vocab\": {\"[PAD]\": 0, \"[UNK]\": 1, \"[CLS]\": 2, \"[SEP]\": 3, "
+        "\"[MASK]\": 4, \"a\": 5, \"a\\u0000\": 6}}}";
+    static const char *const classes[] = {"PreTrainedTokenizerFast", "BertTokenizer"};
+    const char *folder = t_folder(), *saved = t_folder();
+    char *text, settings[96];
+    size_t size;
+    rf_error why = {0};
+    rf_tokenizer *t;
+    if (rf__read_file(ctx, "tests/golden/languages/nul/unigram/tokenizer.json", 1 << 24, &text, &size, &why))
+        fail_msg("%s", why.text);
+    t_write(folder, "tokenizer.json", text, size);
+    t_write(folder, "sentence_bert_config.json", lower, strlen(lower));
+    rf__free(ctx, text);
+    if (rf_tokenizer_open(ctx, folder, &t, &why) || rf_tokenizer_save(t, saved, &why)) fail_msg("%s", why.text);
+    rf_tokenizer_free(t);
+    char path[512];
+    snprintf(path, sizeof path, "%s/tokenizer.json", saved);
+    if (rf__read_file(ctx, path, 1 << 24, &text, &size, &why)) fail_msg("%s", why.text);
+    assert_non_null(strstr(text, "\\u0000"));
+    assert_null(strstr(text, "\xEF\xBF\xBF"));
+    rf__free(ctx, text);
+    for (size_t i = 0; i < RF_COUNT(classes); i++) {
+        folder = t_folder();
+        snprintf(settings, sizeof settings, "{\"tokenizer_class\": \"%s\"}", classes[i]);
+        t_write(folder, "tokenizer.json", words, strlen(words));
+        t_write(folder, "tokenizer_config.json", settings, strlen(settings));
+        if (i) {
+            assert_int_equal(rf_tokenizer_open(ctx, folder, &t, &why), RF_EUNSUPPORTED);
+            t_failed(&why, RF_EUNSUPPORTED, "model.vocab: ... U+0000 ... got \\u0000");
+            continue;
+        }
+        rf_encoding e;
+        rf_encoding_init(&e, ctx);
+        if (rf_tokenizer_open(ctx, folder, &t, &why) ||
+            rf_encode(t, "a\xEF\xBF\xBF a", 6, NULL, 0, 0, RF_ENCODE_PLAIN, &e, NULL, &why)) fail_msg("%s", why.text);
+        assert_int_equal(e.n, 2);
+        assert_int_equal(e.id[0], 1);                                               /* U+FFFF is not the piece        */
+        assert_int_equal(e.id[1], 5);
+        rf_encoding_clear(&e);
+        rf_tokenizer_free(t);
+    }
+}
+
 /* Without added tokens, nothing says the ids of the languages. */
 static void nllb_without_tokenizer_json(void **state)
 {
@@ -255,6 +309,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(as_transformers_has_it),
         cmocka_unit_test(pieces_of_nul),
+        cmocka_unit_test(pieces_of_nul_elsewhere),
         cmocka_unit_test(nllb_without_tokenizer_json),
         cmocka_unit_test(what_is_no_marian),
         cmocka_unit_test(memory_ends),

@@ -207,6 +207,7 @@ bool rf__wordpiece_fits(const rf_tokenizer_folder *f)
     rf_error unread = {0};
     rf_tokenizer_folder copy = *f;
     source s = {.f = &copy};
+    if (f->nul) return false;
     copy.why = &unread;
     copy.all = true;
     rf_tokenizer_defaults(&s.options);
@@ -366,6 +367,9 @@ static rf_status read_source(source *s, const char *vocab_path, bool *lines)
     if (!status && !f->fast && (!*lines || (s->bert && s->options.rules == RF_RULES_RUST)))
         status = rf__folder_fast(f);
     if (status) return status;
+    if (f->fast && f->nul)
+        return rf_fail(f->why, RF_EUNSUPPORTED, "%s: model.vocab: expected pieces without U+0000 with this class of "
+                       "tokenizer, got \\u0000; remove it", f->fast_path);
     if (f->fast) *lines = false;
     if (!*lines && !f->fast) {
         const char *pieces = rf__folder_pieces(f);
