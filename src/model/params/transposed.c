@@ -12,11 +12,14 @@ rf_weight rf__as_here(const rf_param *p, const rf_weight *t, int64_t stride[2])
 {
     rf_weight seen = *t;
     if (rf__quantized(t)) return seen;
-    if (p->flags & RF_ROW_HEADS && t->rank == 3 && (!t->stride || t->stride[1] == t->stride[2] * t->dim[2])) {
-        stride[0] = t->stride ? t->stride[0] : t->dim[1] * t->dim[2];
+    size_t width = 0;
+    const bool fits = t->rank == 3 && rf__checked_mul((size_t)t->dim[1], (size_t)t->dim[2], &width);
+    if (p->flags & RF_ROW_HEADS && fits && width <= INT32_MAX &&
+        (!t->stride || t->stride[1] == t->stride[2] * t->dim[2])) {
+        stride[0] = t->stride ? t->stride[0] : (int64_t)width;
         stride[1] = t->stride ? t->stride[2] : 1;
         seen.rank = 2;
-        seen.dim[1] = t->dim[1] * t->dim[2];
+        seen.dim[1] = (int64_t)width;
         seen.stride = stride;
     }
     if (!(p->flags & RF_ROW_TRANSPOSED) || seen.rank != 2) return seen;

@@ -80,6 +80,12 @@ static void set_segments(rf_graph *g, const rf_layer_context *at, rf_tensor *qkv
     const int64_t H = at->config->num_attention_heads, types = at->config->type_vocab_size;
     float *own = rf__push(g, (size_t)(at->N * H * types), sizeof *own);
     relate(g, at, qkv, spec);
+    for (int64_t n = 0; n < at->N; n++)
+        if (at->type[n] < 0 || at->type[n] >= types) {
+            rf__stop(g, RF_ERANGE, "token types: expected at most type_vocab_size - 1 = %lld, got %d",
+                     (long long)types - 1, (int)at->type[n]);
+            return;
+        }
     if (!own) return;
     for (int64_t n = 0; n < at->N; n++)
         for (int64_t i = 0; i < H * types; i++) own[n * H * types + i] = i % types == at->type[n] ? 1 : 0;

@@ -39,4 +39,7 @@ refused config.json 's/"attn_type": "bi"/"attn_type": "uni"/' 'attn_type: expect
 refused config.json 's/"summary_type": "last"/"summary_type": "attn"/' 'summary_type: expected last, first or mean, got "attn"'
 refused config.json 's/"summary_use_proj": true/"summary_use_proj": false/' 'summary_use_proj: expected true, got false'
 refused config.json 's/"d_head": 12/"d_head": 8/' 'd_head: '
+# A token type beyond the encoding's would have no term.
+refusing='embed -q -m broken -o no.npy texts.txt'
+refused config.json 's/"type_vocab_size": 3/"type_vocab_size": 2/' 'token types: expected at most .* 1, got 2'
 done_testing
