@@ -19,7 +19,7 @@ from browser import Browser, Server
 PANELS = {"model": ["Missing words", "Tokens", "Vectors", "Similarity", "Attention", "Positions"],
           "causal": ["Next word", "Generate", "Tokens", "Vectors", "Similarity", "Attention", "Positions"],
           "pairs": ["Tokens", "Rerank", "Attention"], "labels": ["Tokens", "Labels", "Attention"],
-          "translate": ["Tokens", "Translate"], "token": ["Tokens", "Tags", "Attention"], "span": ["Tokens", "Answers", "Attention"]}
+          "translate": ["Tokens", "Vectors", "Similarity", "Translate"], "token": ["Tokens", "Tags", "Attention"], "span": ["Tokens", "Answers", "Attention"]}
 VIEWS = ["fill-mask", "next-word", "generate", "tokenize", "embed", "similarity", "search", "rerank", "classify", "tags", "answers", "translate", "attention", "positions"]
 MARKUP = "<img src=x onerror=\"window.harmed=1\"><b>old</b> river"
 SHAPES = [(1000, 800), (360, 800)]
