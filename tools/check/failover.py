@@ -129,12 +129,12 @@ class Balancer:
         wait_for(lambda: os.path.exists(self.admin) and self.up() == 3, "the balancer has found all replicas")
 
     def up(self):
-        """How many replicas its checks have found healthy."""
+        """How many replicas it sends requests to: "UP", or "UP 1/2" after a check that failed."""
         with socket.socket(socket.AF_UNIX) as s:
             s.connect(self.admin)
             s.sendall(b"show stat\n")
             rows = [line.split(",") for line in s.makefile(encoding="ascii")]
-        return sum(row[0] == "replicas" and row[1] != "BACKEND" and row[17] == "UP" for row in rows if len(row) > 17)
+        return sum(row[0] == "replicas" and row[1] != "BACKEND" and row[17].startswith("UP") for row in rows if len(row) > 17)
 
     def end(self):
         self.process.terminate()
