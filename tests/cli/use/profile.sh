@@ -16,8 +16,8 @@ grep -q '"gflops":[0-9]' trace.json || fail "no rate: $(head -3 trace.json)"
 [ "$(head -1 trace.json)" = '{"traceEvents": [' ] && [ "$(tail -1 trace.json)" = ']}' ] || fail "not one object"
 expect 4 'none/trace.json' "$program" fill-mask -m run --profile none/trace.json 'a [MASK]'
 
-expect 0 '' "$program" bench parts --config small.json --shape 2x8 --seconds 0.05
+expect 0 '' "$program" bench -q parts --config small.json --shape 2x8 --seconds 0.05
 grep -q '^encoder  *linear  *forward' out && grep -q '^step  *attention  *backward' out || fail "bench parts: $(cat out)"
-expect 0 '' "$program" bench parts --config small.json --shape 2x8 --seconds 0.05 --json
+expect 0 '' "$program" bench -q parts --config small.json --shape 2x8 --seconds 0.05 --json
 for name in embed linear attention norm; do holds out "\"operation\": \"$name\""; done
 done_testing
