@@ -3,6 +3,9 @@
 #ifndef LINT_H
 #define LINT_H
 
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE                     /* what many files begin with, before the first header of the system */
+#endif
 #include "roformer/context.h"
 
 #define rf_fail(why, code, ...) ((void)(rf_fail)(why, code, __VA_ARGS__), (rf_status)(code))
