@@ -106,6 +106,10 @@ typedef struct rf__pooling_text { char text[64]; } rf__pooling_text;
 rf__pooling_text rf__poolings_text(rf_pooling p);
 rf_pooling rf__poolings_of(const char *text);
 
+/* The values of summary_type: first, last, mean. name: NULL for others; named: false for other texts. */
+const char *rf__summary_name(rf_summary summary);
+bool rf__summary_named(const char *name, rf_summary *out);
+
 /* Reads id2label (or num_labels), problem_type, summary_type, finetuning_task and task_max_length.
  *
  *   RF_EDATA         ids that are not 0, 1, ..., too many labels, strings that are too long, wrong types

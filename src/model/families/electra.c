@@ -14,6 +14,7 @@
 #include "graph/graph.h"
 #include "model/layers/bert_layer.h"
 #include "store/store.h"
+#include "store/task.h"
 
 static const rf_family_row embedding[] = {
     RF_BERT_WORDS,
@@ -91,9 +92,6 @@ static const rf_known_key known[] = {
 
 /* ---- config.json beyond its tables: only the head for choices uses these keys ------------------------------------ */
 
-static const char *const summaries[] = {
-    [RF_SUMMARY_LAST] = "last", [RF_SUMMARY_FIRST] = "first", [RF_SUMMARY_MEAN] = "mean"};
-
 static rf_status read_activation(const char *file, const json_t *act, rf_config *c, rf_error *why)
 {
     const char *name = json_string_value(act);
@@ -112,11 +110,8 @@ static rf_status read_config(const char *file, const json_t *root, rf_config *c,
         return rf_fail(why, RF_EUNSUPPORTED, "%s: summary_proj_to_labels: expected false, got true: the summary is as "
                        "wide as the model", file);
     if (name && !strcmp(name, "cls_index")) name = "last";                /* without an index, also the last token */
-    for (size_t i = 0; i < RF_COUNT(summaries) && name; i++)
-        if (!strcmp(name, summaries[i])) {
-            c->summary = (rf_summary)i;
-            return read_activation(file, json_object_get(root, "summary_activation"), c, why);
-        }
+    if (name && rf__summary_named(name, &c->summary))
+        return read_activation(file, json_object_get(root, "summary_activation"), c, why);
     return rf_fail(why, RF_EUNSUPPORTED, "%s: summary_type: expected first, last or mean, got %s", file,
                    rf__json_shown(type).text);
 }
@@ -125,7 +120,7 @@ static void write_config(const rf_config *c, json_t **more)
 {
     const char *act = rf__config_act_name(c->summary_activation);
     if (rf_config_head(c) != RF_HEAD_CHOICE) return;
-    rf__json_set(more, "summary_type", json_string(summaries[c->summary]));
+    rf__json_set(more, "summary_type", json_string(rf__summary_name(c->summary)));
     rf__json_set(more, "summary_activation", act ? json_string(act) : json_null());
 }
 

@@ -18,6 +18,7 @@
 #include "model/layers/bert_layer.h"
 #include "model/layers/linear_attention.h"
 #include "store/store.h"
+#include "store/task.h"
 
 typedef struct layer_weights { rf_tensor *in, *query, *key, *out; } layer_weights;
 
@@ -146,10 +147,6 @@ static const rf_known_key known[] = {
     {0},
 };
 
-static const struct { const char *name; rf_summary is; } summaries[] = {
-    {"last", RF_SUMMARY_LAST}, {"first", RF_SUMMARY_FIRST}, {"mean", RF_SUMMARY_MEAN},
-};
-
 /* The library's classes for texts use the last token by default. */
 static rf_status read_config(const char *file, const json_t *root, rf_config *c, rf_error *why)
 {
@@ -161,8 +158,7 @@ static rf_status read_config(const char *file, const json_t *root, rf_config *c,
                        "attention", file);
     if (!type && class && (strstr(class, "ForSequence") || strstr(class, "ForMultipleChoice"))) name = "last";
     if (!type && !name) return RF_OK;
-    for (size_t i = 0; name && i < RF_COUNT(summaries); i++)
-        if (!strcmp(name, summaries[i].name)) return c->summary = summaries[i].is, RF_OK;
+    if (name && rf__summary_named(name, &c->summary)) return RF_OK;
     return rf_fail(why, RF_EUNSUPPORTED, "%s: summary_type: expected last, first or mean, got %s", file,
                    name ? rf__printable(name).text : rf__json_shown(type).text);
 }
@@ -172,8 +168,7 @@ static void write_config(const rf_config *c, json_t **more)
     const rf_head head = rf_config_head(c);
     rf__json_set(more, "normalization", json_string("softmax_plus"));
     if (head != RF_HEAD_SEQUENCE && head != RF_HEAD_CHOICE) return;
-    for (size_t i = 0; i < RF_COUNT(summaries); i++)
-        if (summaries[i].is == c->summary) rf__json_set(more, "summary_type", json_string(summaries[i].name));
+    rf__json_set(more, "summary_type", json_string(rf__summary_name(c->summary)));
 }
 
 static const rf_silent silent[] = {{"cls.predictions.decoder.weight", "tie_word_embeddings"}, {0}};

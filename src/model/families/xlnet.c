@@ -15,6 +15,7 @@
 #include "graph/graph.h"
 #include "model/layers/bert_layer.h"
 #include "store/store.h"
+#include "store/task.h"
 
 enum { U = 4 };                         /* r_w_bias among the parameters of the encoding                              */
 
@@ -167,10 +168,6 @@ static const rf_known_key known[] = {
     {0},
 };
 
-static const struct { const char *name; rf_summary is; } summaries[] = {
-    {"last", RF_SUMMARY_LAST}, {"first", RF_SUMMARY_FIRST}, {"mean", RF_SUMMARY_MEAN},
-};
-
 static rf_status read_config(const char *file, const json_t *root, rf_config *c, rf_error *why)
 {
     const json_t *type = json_object_get(root, "summary_type");
@@ -179,8 +176,7 @@ static rf_status read_config(const char *file, const json_t *root, rf_config *c,
     c->attention_probs_dropout_prob = c->activation_dropout = c->hidden_dropout_prob;
     if (c->clamp_len == 0) c->clamp_len = -1;
     if (status) return status;
-    for (size_t i = 0; name && i < RF_COUNT(summaries); i++)
-        if (!strcmp(name, summaries[i].name)) return c->summary = summaries[i].is, RF_OK;
+    if (name && rf__summary_named(name, &c->summary)) return RF_OK;
     return rf_fail(why, RF_EUNSUPPORTED, "%s: summary_type: expected last, first or mean, got %s", file,
                    rf__json_shown(type).text);
 }
@@ -189,8 +185,7 @@ static void write_config(const rf_config *c, json_t **more)
 {
     json_object_del(*more, "position_embedding_type");
     json_object_del(*more, "d_head");
-    for (size_t i = 0; i < RF_COUNT(summaries); i++)
-        if (summaries[i].is == c->summary) rf__json_set(more, "summary_type", json_string(summaries[i].name));
+    rf__json_set(more, "summary_type", json_string(rf__summary_name(c->summary)));
 }
 
 static const rf_silent silent[] = {{"lm_loss.weight", "tie_word_embeddings"}, {0}};

@@ -98,6 +98,18 @@ static rf_status read_string(const char *file, const json_t *root, const char *k
 static const char *const summaries[] = {
     [RF_SUMMARY_LAST] = "last", [RF_SUMMARY_FIRST] = "first", [RF_SUMMARY_MEAN] = "mean"};
 
+const char *rf__summary_name(rf_summary summary)
+{
+    return (size_t)summary < RF_COUNT(summaries) ? summaries[summary] : NULL;
+}
+
+bool rf__summary_named(const char *name, rf_summary *out)
+{
+    for (size_t i = 0; i < RF_COUNT(summaries); i++)
+        if (!strcmp(name, summaries[i])) return *out = (rf_summary)i, true;
+    return false;
+}
+
 /* transformers' SequenceSummary, only the kinds that have no weights. */
 static rf_status read_summary(const char *file, const json_t *root, rf_config *c, rf_error *why)
 {
@@ -107,11 +119,7 @@ static rf_status read_summary(const char *file, const json_t *root, rf_config *c
     if (status) return status;
     const bool plain = !json_is_true(json_object_get(root, "summary_use_proj")) && (!act || json_is_null(act));
     if (!strcmp(type, "cls_index")) memcpy(type, "last", 5);          /* without an index, also the last token */
-    for (size_t i = 0; i < RF_COUNT(summaries) && plain; i++)
-        if (!strcmp(type, summaries[i])) {
-            c->summary = (rf_summary)i;
-            return RF_OK;
-        }
+    if (plain && rf__summary_named(type, &c->summary)) return RF_OK;
     return rf_fail(why, RF_EUNSUPPORTED,
                    "%s: summary_type: expected last, first or mean without projection and activation, got \"%s\"%s",
                    file, rf__printable(type).text, plain ? "" : " with a projection or an activation");
@@ -405,7 +413,7 @@ json_t *rf__task_json(const rf_config *c)
     if (fine && head == RF_HEAD_SPAN)
         fine = !json_object_set_new(all, "version_2_with_negative", json_boolean(c->version_2_with_negative));
     if (fine && head == RF_HEAD_CHOICE && !rf__config_family(c)->summarizes)
-        fine = !json_object_set_new(all, "summary_type", json_string(summaries[c->summary]));
+        fine = !json_object_set_new(all, "summary_type", json_string(rf__summary_name(c->summary)));
     if (fine && head == RF_HEAD_EMBED)
         fine = !json_object_set_new(all, "sentence_pooling", json_string(c->sentence_pooling)) &&
                !json_object_set_new(all, "sentence_normalize", json_boolean(c->sentence_normalize));
