@@ -56,7 +56,7 @@ const char *rf__folder_pieces(const rf_tokenizer_folder *f)
 #define MAKES " alone; transformers makes it: AutoTokenizer.from_pretrained(DIR).save_pretrained(DIR)"
 #define ALONE(name) {name, name MAKES}
     static const struct { const char *name, *says; } row[] = {
-        ALONE(RF_FILE_SUBWORDS), ALONE("sentencepiece.bpe.model"), ALONE("tokenizer.model"), ALONE(RF_FILE_VOCAB_JSON)};
+        ALONE(RF_FILE_SUBWORDS), ALONE(RF__FILE_PIECES), ALONE("tokenizer.model"), ALONE(RF_FILE_VOCAB_JSON)};
 #undef ALONE
 #undef MAKES
     char path[RF_PATH];

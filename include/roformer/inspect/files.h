@@ -99,7 +99,7 @@ rf_status rf_folder_hold(const rf_ctx *ctx, const char *folder, rf_held_folder *
  *   f          becomes NULL, which is allowed
  *   RF_EIO     names a file that was changed, replaced, created or removed while the folder was held, so that what was
  *              read may not belong together: close what was opened, and open it again. It takes the place of an error
- *              of `status`, of which it may be the cause. Only the last release of a folder looks */
+ *              of `status`, of which it may be the cause. Only the last release of a folder looks for that */
 rf_status rf_folder_release(rf_held_folder **f, rf_status status, rf_error *why);
 
 /* ---- a folder in memory ----

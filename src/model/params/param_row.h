@@ -47,8 +47,8 @@ enum {
     RF_ROW_REORDERED = RF_ROW_BY_HEAD | RF_ROW_TAPS,
     RF_ROW_GATED = 256,         /* gate and up of a gated feed-forward layer, in the family's order (family.h)        */
     RF_ROW_PARTS = 8192,        /* several matrices of one shape, one after the other, each packed by itself          */
-    RF_ROW_HEADS = 32768,       /* the last dimension is two in files, heads and width: [n,H,D], or [1,1,C]           */
     RF_ROW_ACROSS = 16384,      /* with RF_ROW_PARTS: packed transposed, for products x w                             */
+    RF_ROW_HEADS = 32768,       /* the last dimension is two in files, heads and width: [n,H,D], or [1,1,C]           */
 };
 
 /* Conditions that several tables share (family.c): embedding_size is not hidden_size; the head has its own matrix;

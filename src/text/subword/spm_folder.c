@@ -411,10 +411,10 @@ typedef struct kind {
     rf_status (*make)(rf_tokenizer_folder *f, const rf__spm *m, json_t **out);
 } kind;
 static const kind kinds[] = {
-    {"XLMRobertaTokenizer", "xlm-roberta", "sentencepiece.bpe.model", make_xlm_roberta},
-    {"MBartTokenizer", "mbart", "sentencepiece.bpe.model", make_xlm_roberta},
-    {"MBart50Tokenizer", NULL, "sentencepiece.bpe.model", make_xlm_roberta},
-    {"CamembertTokenizer", "camembert", "sentencepiece.bpe.model", make_camembert},
+    {"XLMRobertaTokenizer", "xlm-roberta", RF__FILE_PIECES, make_xlm_roberta},
+    {"MBartTokenizer", "mbart", RF__FILE_PIECES, make_xlm_roberta},
+    {"MBart50Tokenizer", NULL, RF__FILE_PIECES, make_xlm_roberta},
+    {"CamembertTokenizer", "camembert", RF__FILE_PIECES, make_camembert},
     {"AlbertTokenizer", "albert", RF_FILE_SUBWORDS, make_albert},
     {"XLNetTokenizer", "xlnet", RF_FILE_SUBWORDS, make_xlnet},
     {"PegasusTokenizer", "pegasus", RF_FILE_SUBWORDS, make_pegasus},
