@@ -8,14 +8,7 @@ golden=$repository/tests/golden/deberta_v2
 
 # answers FOLDER   ids, vectors, answers to a mask
 answers() {
-    sed 's/.*"text": "//; s/", "ids".*//' "$golden/whole/vectors.jsonl" > texts.txt
-    golden_ids "$golden/whole/vectors.jsonl" > theirs.txt
-    token_ids "$1" < texts.txt > ours.txt
-    same theirs.txt ours.txt "ids of $1"
-    "$program" embed -q -m "$1" --pooling mean --format jsonl texts.txt > vectors.jsonl || fail "embed"
-    close_numbers "$golden/whole/vectors.jsonl" vectors.jsonl
-    "$program" fill-mask -q -m "$1" --json -k 5 'the small [MASK] runs' | sed 's/, "sequence": "[^"]*"//g' > fill_mask.jsonl
-    close_json "$golden/whole/fill_mask.jsonl" fill_mask.jsonl
+    masked_folder "$golden/whole" "$1" 'the small [MASK] runs'
 }
 copy whole model
 answers model
