@@ -179,10 +179,11 @@ json_t *rf__json_parse(const char *text, size_t size, size_t flags, const char *
 /* The next escape \uXXXX of the scalar `hex` in small letters, from byte *at on, which becomes its first digit. */
 static bool next_escape(const char *text, size_t size, const char *hex, size_t *at)
 {
-    for (size_t i = *at; i + 1 < size; i++) {
-        if (text[i] != '\\') continue;
+    const char *slash;
+    for (size_t i = *at; i + 1 < size && (slash = memchr(text + i, '\\', size - 1 - i)); i++) {
         size_t same = 0;
-        if (text[++i] != 'u' || i + 4 >= size) continue;
+        i = (size_t)(slash - text) + 1;
+        if (text[i] != 'u' || i + 4 >= size) continue;
         for (char c; same < 4; same++)
             if ((c = text[i + 1 + same]) != hex[same] && !(c == 'F' && hex[same] == 'f')) break;
         if (same == 4) return *at = i + 1, true;
