@@ -39,7 +39,7 @@ rf_status rf_model_open(const rf_ctx *ctx, const char *folder, rf_model **out, r
  * the results.
  *
  *   RF_F32     32-bit floating point, as rf_model_open
- *   RF_BF16    half the memory. Faster on processors with a bf16 instruction (rungs avx512bf16, amx, neonbf16); on
+ *   RF_BF16    half the memory. Faster on processors with a fast bf16 instruction (rungs avx512bf16, amx, neonbf16); on
  *              others as fast as RF_F32 or slower
  *   RF_I8      weight matrices of the layers in int8, quantized while they are read: a quarter of the memory. Faster on
  *              processors with an int8 instruction (rungs avxvnni, avx512vnni, amx, neondot, neoni8mm). Attention and

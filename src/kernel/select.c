@@ -29,6 +29,15 @@ static bool has_avxvnni(void)
     return __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a >> 4 & 1);
 }
 
+/* Of other makers, a processor with avx512fp16 may do better otherwise (isa_avx512fp16.c). */
+static bool is_sapphire(const char **lacks)
+{
+    unsigned a, b, c, d, maker[3];
+    if (!__get_cpuid(0, &a, &maker[0], &maker[2], &maker[1]) || memcmp(maker, "GenuineIntel", sizeof maker))
+        return lack(lacks, "one of Intel's processors");
+    return (__get_cpuid_count(7, 0, &a, &b, &c, &d) && (d >> 23 & 1)) || lack(lacks, "avx512fp16");
+}
+
 static bool has_tiles(const char **lacks)
 {
     const char *missing = rf__tiles_lack();
@@ -43,6 +52,7 @@ static bool has_tiles(const char **lacks)
 #endif
 #define F16C (has_f16c() || lack(lacks, "f16c"))
 #define AVXVNNI (has_avxvnni() || lack(lacks, "avxvnni"))
+#define SAPPHIRE is_sapphire(lacks)
 #define RUNG(name) can_##name(lacks)
 #define TILES has_tiles(lacks)
 #define ON_emulated(there, elsewhere) there

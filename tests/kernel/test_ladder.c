@@ -1,6 +1,6 @@
 /* test_ladder.c — mirrors src/kernel/select.c, context.c, src/kernel/isa/isa_avx2.c, src/kernel/isa/isa_avx512.c,
- * mirrors src/kernel/isa/isa_avx512bf16.c, src/kernel/isa/isa_neon.c, src/kernel/isa/isa_neonbf16.c, peak.c and
- * mirrors src/kernel/ref/ref.c, src/kernel/isa/isa_sse4.c. */
+ * mirrors src/kernel/isa/isa_avx512bf16.c, src/kernel/isa/isa_avx512fp16.c, src/kernel/isa/isa_neon.c,
+ * mirrors src/kernel/isa/isa_neonbf16.c, peak.c and src/kernel/ref/ref.c, src/kernel/isa/isa_sse4.c. */
 #include <math.h>
 
 #include "kernel/gemm/gemm_blocked.h"

@@ -33,9 +33,9 @@ typedef enum rf_act {
  * type RF_F32   (0): everything in f32
  * type RF_BF16  a and b are rounded to bf16 (to nearest even) before they are multiplied; a16 or b16 passes a matrix
  *               that is already bf16 instead of a or b. Products are summed in f32. This is faster than f32 only on
- *               processors with a bf16 instruction (rungs avx512bf16, amx and neonbf16). All rungs except ref, amx,
- *               amx_emulated and neonbf16 give the same bits, apart from subnormal numbers, which the instruction of
- *               avx512bf16 treats as zero. docs/numerics.md has the details */
+ *               processors with a fast bf16 instruction (rungs avx512bf16, amx and neonbf16). All rungs except ref,
+ *               amx, amx_emulated and neonbf16 give the same bits, apart from subnormal numbers, which the instruction
+ *               of avx512bf16 treats as zero. docs/numerics.md has the details */
 typedef struct rf_gemm_call {
     int64_t m, n, k;
     const float *a;

@@ -149,7 +149,7 @@ typedef struct rfk_panel_shape {
     int64_t row_step;                   /* rows of a are read in multiples of this, even beyond the last; 0: 1 */
     int64_t cut_step;                   /* k is divided at multiples of this; 0: 16 */
     int64_t piece;                      /* maximum k summed before the sum is added to c; 0: depth */
-    int64_t widened;                    /* bf16 only: 1: no bf16 instruction, converted to f32, which is slower */
+    int64_t widened;                    /* bf16 only: 1: multiplied as f32, which is slower */
     int64_t held;                       /* rows of a kept packed, for all parts of k together; 0: block */
 } rfk_panel_shape;
 

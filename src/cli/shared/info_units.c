@@ -23,7 +23,7 @@ static const struct unit { const char *flag, *rung, *what; } units[] = {
     {"avx512vl", "avx512", "its instructions on shorter vectors"},
     {"avx512_vnni", "avx512vnni", "products in int8"},
     {"avx512_bf16", "avx512bf16", "products and attention in bf16"},
-    {"avx512_fp16", NULL, "nothing is computed in f16: it has too few digits for sums"},
+    {"avx512_fp16", "avx512fp16", "as a sign of cores whose products in bf16 are faster by multiply-adds of f32"},
     {"avx512ifma", NULL, "whole numbers of 52 bits have no use here"},
     {"avx512vbmi", NULL, "bytes are not permuted: weights lie as they are multiplied"},
     {"amx_tile", "amx", "tiles of 16 rows of 64 bytes"},

@@ -35,9 +35,9 @@ void cli_note_rung(const cli_io *io)
     }
     if (!rf_ctx_kernels(io->ctx)->gemm_panel_bf16_shape()->widened) return;
     if (answers && cli_dtype(value_of(p, answers)) == RF_BF16)
-        cli_note(io, "--dtype bf16: the rung %s has no bf16 instructions: weights take half the memory of f32, but "
+        cli_note(io, "--dtype bf16: the rung %s multiplies bf16 as f32: weights take half the memory of f32, but "
                  "computation is slower; int8 takes a quarter of the memory", isa);
     if (training && value_of(p, training))
-        cli_note(io, "--bf16: the rung %s has no bf16 instructions: training is slower than in f32; leave it out, "
+        cli_note(io, "--bf16: the rung %s multiplies bf16 as f32: training is slower than in f32; leave it out, "
                  "unless memory is short", isa);
 }

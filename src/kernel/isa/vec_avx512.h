@@ -193,6 +193,15 @@ static inline vi v_set1_pair(const uint16_t *p)
     memcpy(&word, p, sizeof word);
     return _mm512_set1_epi32(word);
 }
+/* The first or the second bf16 of each of VW pairs, widened. */
+static inline vf v_first_of_pairs(const uint16_t *p)
+{
+    return _mm512_castsi512_ps(_mm512_slli_epi32(v_load_pairs(p), 16));
+}
+static inline vf v_second_of_pairs(const uint16_t *p)
+{
+    return _mm512_castsi512_ps(_mm512_and_si512(v_load_pairs(p), _mm512_set1_epi32((int)0xffff0000)));
+}
 /* Words of two bf16 each, rounded to nearest even: 2 VW elements in order, with first_i and second_i in word i.  The
  * instruction replaces subnormals by zeros. */
 static inline vi v_halves(vf low, vf high)

@@ -1,9 +1,9 @@
 #!/bin/sh
-# rungs.sh — notes about the rung in use: bf16 without an instruction for it is slower than f32.
+# rungs.sh — notes about the rung in use: bf16 that is multiplied as f32 is slower than f32.
 # (tools/check/processors.sh tests a processor without any rung.)
 . "$(dirname "$0")/../lib"
 "$make_model" model || exit 1
-note='has no bf16 instructions'
+note='multiplies bf16 as f32'
 rungs=$("$program" info --env | sed -n 's/^rungs  *//p')
 widened=0
 for rung in $rungs; do
