@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Translates the same lines with the same Marian folder by roformer, CTranslate2 and transformers, alternating in one run.
+"""Translates the same lines with the same folder (Marian, T5, NLLB) by roformer, CTranslate2 and transformers, alternating in one run.
 
-    bench/translate.py --python build/peers/v/bin/python --model MARIAN --text test.en [--reference test.de] [--beams 4] [--forced N] [--rounds 3]
+    bench/translate.py --python build/peers/v/bin/python --model DIR --text test.en [--reference test.de] [--beams 4] [--forced N] [--rounds 3]
 
 Each round every program translates all lines once, in an order that rotates; waiting programs are stopped (SIGSTOP).  It prints medians of the
 seconds and of (seconds of the peer / seconds of roformer) within a round: of the clock, and of the processors, which is what counts on a shared machine (give --threads 1 then: threads that wait for each other spin).  Roformer's seconds include its tokenizer, the

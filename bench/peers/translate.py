@@ -1,4 +1,4 @@
-"""translate.py ctranslate2|transformers --model MARIAN --text FILE --beams 4 [--forced N] [--batch N]: a Marian folder translates a file's
+"""translate.py ctranslate2|transformers --model DIR --text FILE --beams 4 [--forced N] [--batch N]: an encoder-decoder translates a file's
 lines, once for each line of standard input, and tells the seconds.  Tokens are made before the clock runs, sentences sorted by length as
 each program advises, texts not made of tokens again.  For bench/translate.py."""
 import argparse
@@ -23,10 +23,14 @@ a = p.parse_args()
 threads = int(os.environ.get("THREADS", "2"))
 
 import transformers
-from transformers import MarianTokenizer
 
 transformers.logging.set_verbosity_error()
-tokenizer = MarianTokenizer.from_pretrained(a.model)
+tokenizer = transformers.AutoTokenizer.from_pretrained(a.model)
+config = transformers.AutoConfig.from_pretrained(a.model)
+try:
+    language = transformers.GenerationConfig.from_pretrained(a.model).forced_bos_token_id
+except OSError:
+    language = getattr(config, "forced_bos_token_id", None)
 lines = [line.rstrip("\n") for line in open(a.text, encoding="utf8")]
 ids = [tokenizer(line).input_ids for line in lines]
 order = np.argsort([-len(x) for x in ids], kind="stable")
@@ -55,15 +59,16 @@ def start_as_trained(start):
 
 def ctranslate2():
     import ctranslate2 as c
-    config = json.load(open(os.path.join(a.model, "config.json")))
-    if config["decoder_start_token_id"] != config["pad_token_id"]:
-        start_as_trained(config["decoder_start_token_id"])
+    if config.model_type == "marian" and config.decoder_start_token_id != config.pad_token_id:
+        start_as_trained(config.decoder_start_token_id)
     folder = a.model.rstrip("/") + ".ctranslate2"
     if not os.path.exists(folder):
         c.converters.TransformersConverter(a.model).convert(folder, quantization="float32")
     translator = c.Translator(folder, device="cpu", compute_type="float32", inter_threads=1, intra_threads=threads)
     tokens = [tokenizer.convert_ids_to_tokens(x) for x in ids]
     more = dict(min_decoding_length=a.forced, max_decoding_length=a.forced) if a.forced else dict(max_decoding_length=a.most)
+    if language is not None:
+        more["target_prefix"] = [[tokenizer.convert_ids_to_tokens(language)]] * len(ids)
 
     def run():
         out = translator.translate_batch(tokens, beam_size=a.beams, max_batch_size=a.batch or 2048, batch_type="examples" if a.batch else "tokens",
@@ -75,7 +80,7 @@ def ctranslate2():
 def hugging_face():
     import torch
     torch.set_num_threads(threads)
-    model = transformers.MarianMTModel.from_pretrained(a.model).eval()
+    model = transformers.AutoModelForSeq2SeqLM.from_pretrained(a.model).eval()
     pad = model.config.pad_token_id
     more = dict(min_new_tokens=a.forced, max_new_tokens=a.forced) if a.forced else dict(max_new_tokens=a.most)
     model.generation_config.forced_eos_token_id = None

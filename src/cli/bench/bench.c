@@ -78,12 +78,11 @@ rf_status bench_row(bench *b, const char *what, const char *shape, bench_body *b
     rf_error *why = &b->io->why;
     int n = 0;
     long inner = 1;
-    const double before = work.counter ? work.counter(arg) : 0;
-    rf_status status = body(arg, why);                      /* warms caches, compiles shapes */
-    if (work.counter) work.flops = work.counter(arg) - before;
-    const double begin = cli_seconds();
+    rf_status status = body(arg, why);      /* warms caches, compiles shapes, makes what is made once for a model */
+    const double before = work.counter ? work.counter(arg) : 0, begin = cli_seconds();
     if (!status) status = body(arg, why);
     const double once = cli_seconds() - begin;
+    if (work.counter) work.flops = work.counter(arg) - before;
     if (once < 1e-4) inner = (long)(1e-4 / (once + 1e-9)) + 1;          /* short work is timed in groups */
     const double until = cli_seconds() + b->seconds;
     while (!status && n < REPEATS && (n < 3 || cli_seconds() < until)) {
