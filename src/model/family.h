@@ -168,13 +168,14 @@ rf_tensor *rf__block_attention(rf_graph *g, const rf_block *b, rf_tensor *qkv);
 rf_tensor *rf__block_cross_attention(rf_graph *g, const rf_block *b, rf_tensor *q);
 
 /* Heads (heads.c): dropout, dense, act, dropout, out | the same with tanh | the same with GELU | dense, tanh, dropout,
- * out | the same with ReLU | dropout, out | out | dense, act, norm | the same with GELU | that, dropout, out | dense,
- * act, out. */
+ * out | the same with ReLU | dense if summary_use_proj, summary_activation, dropout, out | dropout, out | out | dense,
+ * act, norm | the same with GELU | that, dropout, out | dense, act, out. */
 rf_tensor *rf__head_dense(rf_graph *g, const rf_config *c, const rf_head_weights *w, rf_tensor *x);
 rf_tensor *rf__head_dense_tanh(rf_graph *g, const rf_config *c, const rf_head_weights *w, rf_tensor *x);
 rf_tensor *rf__head_dropped_gelu(rf_graph *g, const rf_config *c, const rf_head_weights *w, rf_tensor *x);
 rf_tensor *rf__head_pooled(rf_graph *g, const rf_config *c, const rf_head_weights *w, rf_tensor *x);
 rf_tensor *rf__head_dense_relu(rf_graph *g, const rf_config *c, const rf_head_weights *w, rf_tensor *x);
+rf_tensor *rf__head_summary(rf_graph *g, const rf_config *c, const rf_head_weights *w, rf_tensor *x);
 rf_tensor *rf__head_token(rf_graph *g, const rf_config *c, const rf_head_weights *w, rf_tensor *x);
 rf_tensor *rf__head_plain(rf_graph *g, const rf_config *c, const rf_head_weights *w, rf_tensor *x);
 rf_tensor *rf__head_masked(rf_graph *g, const rf_config *c, const rf_head_weights *w, rf_tensor *x);

@@ -115,6 +115,19 @@ rf_tensor *rf__head_token(rf_graph *g, const rf_config *c, const rf_head_weights
     return rf__linear(g, rf__dropout(g, x, classifier_dropout(c)), w->out, w->out_bias, RF_ACT_NONE);
 }
 
+bool rf__summary_projects(const rf_config *c, int64_t number)
+{
+    (void)number;
+    return c->summary_use_proj != 0;
+}
+
+rf_tensor *rf__head_summary(rf_graph *g, const rf_config *c, const rf_head_weights *w, rf_tensor *x)
+{
+    if (w->dense) x = rf__linear(g, x, w->dense, w->dense_bias, c->summary_activation);
+    else if (c->summary_activation) x = rf__activate(g, x, c->summary_activation);
+    return rf__head_token(g, c, w, x);
+}
+
 rf_tensor *rf__head_plain(rf_graph *g, const rf_config *c, const rf_head_weights *w, rf_tensor *x)
 {
     (void)c;

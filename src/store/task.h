@@ -110,6 +110,10 @@ rf_pooling rf__poolings_of(const char *text);
 const char *rf__summary_name(rf_summary summary);
 bool rf__summary_named(const char *name, rf_summary *out);
 
+/* transformers' SequenceSummary: summary_type and summary_activation; a key that is missing changes nothing. */
+rf_status rf__sequence_summary_read(const char *file, const json_t *root, rf_config *c, rf_error *why);
+void rf__sequence_summary_write(const rf_config *c, json_t **more);
+
 /* Reads id2label (or num_labels), problem_type, summary_type, finetuning_task and task_max_length.
  *
  *   RF_EDATA         ids that are not 0, 1, ..., too many labels, strings that are too long, wrong types

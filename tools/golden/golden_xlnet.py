@@ -27,6 +27,9 @@ HEADS = {
     "token": (XLNetForTokenClassification, dict(SMALL, num_labels=5), [6, 1, 9]),
     "span": (XLNetForQuestionAnsweringSimple, SMALL, [8, 5]),
     "choice": (XLNetForMultipleChoice, dict(SMALL, summary_type="first"), [9, 3, 4, 7]),
+    # without the summary's matrix, and with heads of an odd width
+    "summary": (XLNetForSequenceClassification, dict(SMALL, d_model=14, summary_type="cls_index", summary_use_proj=False, summary_activation="relu",
+                num_labels=4), [7, 7, 7]),
 }
 
 

@@ -33,31 +33,17 @@ static const rf_family_row masked[] = {
     {{0}, 0},
 };
 
-static bool projects(const rf_config *c, int64_t number)
-{
-    (void)number;
-    return c->summary_use_proj != 0;
-}
-
 static const rf_family_row choice[] = {
-    RF_TENSOR_WHEN(projects, rf_head_weights, dense, "sequence_summary.summary.weight", "CC", NORMAL, true, 0),
-    RF_TENSOR_WHEN(projects, rf_head_weights, dense_bias, "sequence_summary.summary.bias", "C", ZEROS, false, 0),
+    RF_SUMMARY_ROWS,
     RF_BERT_CLASSIFIER("1C", "1"),
     {{0}, 0},
 };
-
-static rf_tensor *summarize(rf_graph *g, const rf_config *c, const rf_head_weights *w, rf_tensor *x)
-{
-    if (w->dense) x = rf__linear(g, x, w->dense, w->dense_bias, c->summary_activation);
-    else if (c->summary_activation) x = rf__activate(g, x, c->summary_activation);
-    return rf__head_token(g, c, w, x);
-}
 
 static const rf_head_row heads[] = {
     {RF_HEAD_MLM, RF_HEAD_INPUT_ALL, masked, rf__head_masked_gelu},
     {RF_HEAD_DETECT, RF_HEAD_INPUT_ALL, rf__rows_detect, rf__head_detect},
     {RF_HEAD_SEQUENCE, RF_HEAD_INPUT_FIRST, rf__rows_dense, rf__head_dropped_gelu},
-    {RF_HEAD_CHOICE, RF_HEAD_INPUT_SUMMARY, choice, summarize},
+    {RF_HEAD_CHOICE, RF_HEAD_INPUT_SUMMARY, choice, rf__head_summary},
     RF_BERT_HEADS,
     {0},
 };
@@ -92,36 +78,19 @@ static const rf_known_key known[] = {
 
 /* ---- config.json beyond its tables: only the head for choices uses these keys ------------------------------------ */
 
-static rf_status read_activation(const char *file, const json_t *act, rf_config *c, rf_error *why)
-{
-    const char *name = json_string_value(act);
-    if (!act || (name && rf__act_named(name, &c->summary_activation))) return RF_OK;
-    if (json_is_null(act) || (name && !*name)) return c->summary_activation = RF_ACT_NONE, RF_OK;
-    return rf_fail(why, RF_EUNSUPPORTED, "%s: summary_activation: expected null or a name that hidden_act may have, "
-                   "got %s", file, rf__json_shown(act).text);
-}
-
 static rf_status read_config(const char *file, const json_t *root, rf_config *c, rf_error *why)
 {
-    const json_t *type = json_object_get(root, "summary_type");
-    const char *name = type ? json_string_value(type) : "first";
     if (rf_config_head(c) != RF_HEAD_CHOICE) return RF_OK;
-    if (json_is_true(json_object_get(root, "summary_proj_to_labels")))
-        return rf_fail(why, RF_EUNSUPPORTED, "%s: summary_proj_to_labels: expected false, got true: the summary is as "
-                       "wide as the model", file);
-    if (name && !strcmp(name, "cls_index")) name = "last";                /* without an index, also the last token */
-    if (name && rf__summary_named(name, &c->summary))
-        return read_activation(file, json_object_get(root, "summary_activation"), c, why);
-    return rf_fail(why, RF_EUNSUPPORTED, "%s: summary_type: expected first, last or mean, got %s", file,
-                   rf__json_shown(type).text);
+    c->summary = RF_SUMMARY_FIRST;
+    if (!json_is_true(json_object_get(root, "summary_proj_to_labels")))
+        return rf__sequence_summary_read(file, root, c, why);
+    return rf_fail(why, RF_EUNSUPPORTED, "%s: summary_proj_to_labels: expected false, got true: the summary is as wide "
+                   "as the model", file);
 }
 
 static void write_config(const rf_config *c, json_t **more)
 {
-    const char *act = rf__config_act_name(c->summary_activation);
-    if (rf_config_head(c) != RF_HEAD_CHOICE) return;
-    rf__json_set(more, "summary_type", json_string(rf__summary_name(c->summary)));
-    rf__json_set(more, "summary_activation", act ? json_string(act) : json_null());
+    if (rf_config_head(c) == RF_HEAD_CHOICE) rf__sequence_summary_write(c, more);
 }
 
 static const rf_silent silent[] = {

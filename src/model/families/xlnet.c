@@ -8,7 +8,8 @@
  *     h_0     = word[id]
  *     logits  = h word^T + b                       every token sees all others; permuted targets have a second stream,
  *                                                  which pre-training alone computes
- *     labels  = drop(tanh(h_last W_s + b_s)) W + b          h_last: the last token, <cls>; the first; or the mean
+ *     labels  = drop(act(h_last W_s + b_s)) W + b           h_last: the last token, <cls>; the first; or the mean;
+ *                                                           act: tanh, or summary_activation
  *
  * mask_emb, the first vector of the second stream, is read and written, not used. */
 #include "base/json.h"
@@ -62,8 +63,7 @@ static const rf_family_row words[] = {
 };
 
 #define SUMMARY(labels, label)                                                                                         \
-    RF_HEAD_ROW("sequence_summary.summary.weight", "CC", NORMAL, true, 0, dense),                                      \
-    RF_HEAD_ROW("sequence_summary.summary.bias", "C", ZEROS, false, 0, dense_bias),                                    \
+    RF_SUMMARY_ROWS,                                                                                                   \
     RF_HEAD_ROW("logits_proj.weight", labels, NORMAL, true, 0, out),                                                   \
     RF_HEAD_ROW("logits_proj.bias", label, ZEROS, false, 0, out_bias)
 static const rf_family_row labels[] = {SUMMARY("KC", "K"), {{0}, 0}};
@@ -83,7 +83,7 @@ static rf_tensor *head_words(rf_graph *g, const rf_config *c, const rf_head_weig
 
 static rf_tensor *head_summary(rf_graph *g, const rf_config *c, const rf_head_weights *w, rf_tensor *x)
 {
-    return rf__head_pooled(g, c, w, dropped(g, c, x));
+    return rf__head_summary(g, c, w, dropped(g, c, x));
 }
 
 static rf_tensor *head_plain(rf_graph *g, const rf_config *c, const rf_head_weights *w, rf_tensor *x)
@@ -136,6 +136,7 @@ static const rf_config_key keys[] = {
     RF_USUAL_AS("summary_last_dropout", classifier_dropout, 0.1, 0),
     RF_USUAL(vocab_size, 32000, 0),
     RF_USUAL(pad_token_id, 5, 0),
+    RF_CONFIG_KEY(summary_use_proj, TRUTH, 1, 0, 1, 0),
     {0},
 };
 
@@ -151,11 +152,10 @@ static const rf_known_key known[] = {
     RF_ONE_POSITION,
     RF_ONLY("attn_type", "\"bi\"", "tokens see all others"),
     RF_ONLY("bi_data", "false", "texts are not read backwards"),
-    RF_ONLY("summary_use_proj", "true", "the head has a matrix"),
     RF_ONLY("summary_proj_to_labels", "false", "the head has two matrices"),
-    RF_ONLY("summary_activation", "\"tanh\"", "the head has tanh"),
     RF_ONLY("summary_first_dropout", "0", "the summary is not dropped first"),
     RF_IDLE("summary_type", "read by `read_config` below"),
+    RF_IDLE("summary_activation", "the same"),
     RF_IDLE("d_head", "the same"),
     RF_IDLE("mem_len", "of texts in parts"),
     RF_IDLE("reuse_len", "of texts in parts"),
@@ -170,22 +170,19 @@ static const rf_known_key known[] = {
 
 static rf_status read_config(const char *file, const json_t *root, rf_config *c, rf_error *why)
 {
-    const json_t *type = json_object_get(root, "summary_type");
-    const char *name = type ? json_string_value(type) : "last";
     const rf_status status = rf__usual_head_width(file, root, "d_head", c, why);
     c->attention_probs_dropout_prob = c->activation_dropout = c->hidden_dropout_prob;
     if (c->clamp_len == 0) c->clamp_len = -1;
-    if (status) return status;
-    if (name && rf__summary_named(name, &c->summary)) return RF_OK;
-    return rf_fail(why, RF_EUNSUPPORTED, "%s: summary_type: expected last, first or mean, got %s", file,
-                   rf__json_shown(type).text);
+    c->summary = RF_SUMMARY_LAST;
+    c->summary_activation = RF_ACT_TANH;
+    return status ? status : rf__sequence_summary_read(file, root, c, why);
 }
 
 static void write_config(const rf_config *c, json_t **more)
 {
     json_object_del(*more, "position_embedding_type");
     json_object_del(*more, "d_head");
-    rf__json_set(more, "summary_type", json_string(rf__summary_name(c->summary)));
+    rf__sequence_summary_write(c, more);
 }
 
 static const rf_silent silent[] = {{"lm_loss.weight", "tie_word_embeddings"}, {0}};

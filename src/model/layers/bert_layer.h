@@ -83,6 +83,14 @@ rf_tensor *rf__bert_vector(rf_graph *g, const void *embedding, rf_tensor *x);
     RF_HEAD_ROW("pooler.dense.bias", "C", ZEROS, false, RF_ROW_BASE | (pretrained), dense_bias),                       \
     RF_BERT_CLASSIFIER(labels, label)
 
+/* The matrix of transformers' SequenceSummary. */
+bool rf__summary_projects(const rf_config *c, int64_t number);
+#define RF_SUMMARY_ROWS                                                                                                \
+    RF_TENSOR_WHEN(rf__summary_projects, rf_head_weights, dense, "sequence_summary.summary.weight", "CC", NORMAL,      \
+                   true, 0),                                                                                           \
+    RF_TENSOR_WHEN(rf__summary_projects, rf_head_weights, dense_bias, "sequence_summary.summary.bias", "C", ZEROS,     \
+                   false, 0)
+
 /* Heads that use all tokens, or a pooled text: every family of this kind has them. */
 #define RF_BERT_HEADS                                                         \
     {RF_HEAD_TOKEN, RF_HEAD_INPUT_ALL, rf__rows_label, rf__head_token},             \

@@ -66,6 +66,16 @@ rf_status rf__config_check_arrays(const rf_config *c, const char *name, rf_error
     return RF_OK;
 }
 
+/* Whether the encoding treats all columns of a head alike, not in pairs. */
+static bool whole_columns(const rf_config *c)
+{
+    static const char *const names[] = {"absolute", "none", "t5", "mpnet", "nezha", "deberta", "xlnet", "alibi",
+                                        "relative_key", "relative_key_query"};
+    for (size_t i = 0; i < RF_COUNT(names); i++)
+        if (!strcmp(c->position_embedding_type, names[i])) return true;
+    return false;
+}
+
 /* Checks the heads of one side. */
 static rf_status check_heads(const rf_config *c, const char *key, int64_t heads, const char *name, rf_error *why)
 {
@@ -77,7 +87,7 @@ static rf_status check_heads(const rf_config *c, const char *key, int64_t heads,
     if ((shared || c->head_dim > 0) && (c->attention_type == RF_ATTENTION_LINEAR || c->attention_types))
         return rf_fail(why, RF_EUNSUPPORTED, "%s: attention_type: expected \"softmax\" with num_key_value_heads or "
                        "head_dim, got linear attention", name);
-    if (c->head_dim > 0 && c->head_dim % 2 && strcmp(c->position_embedding_type, "t5"))
+    if (c->head_dim > 0 && c->head_dim % 2 && !whole_columns(c))
         return rf_fail(why, RF_EDATA, "%s: head_dim: expected an even number for rotation, got %lld", name,
                        (long long)c->head_dim);
     if (c->head_dim > 0) return RF_OK;
@@ -86,7 +96,7 @@ static rf_status check_heads(const rf_config *c, const char *key, int64_t heads,
     if (c->attention_key_size % 2)
         return rf_fail(why, RF_EDATA, "%s: attention_key_size: expected an even number for rotation, got %lld", name,
                        (long long)c->attention_key_size);
-    if (!c->attention_key_size && C / H % 2)
+    if (!c->attention_key_size && C / H % 2 && !whole_columns(c))
         return rf_fail(why, RF_EDATA,
                        "%s: hidden_size / %s: expected an even number of columns per head for rotation, got %lld / "
                        "%lld = %lld", name, key, C, H, C / H);

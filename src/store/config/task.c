@@ -110,7 +110,34 @@ bool rf__summary_named(const char *name, rf_summary *out)
     return false;
 }
 
-/* transformers' SequenceSummary, only the kinds that have no weights. */
+static rf_status read_activation(const char *file, const json_t *act, rf_config *c, rf_error *why)
+{
+    const char *name = json_string_value(act);
+    if (!act || (name && rf__act_named(name, &c->summary_activation))) return RF_OK;
+    if (json_is_null(act) || (name && !*name)) return c->summary_activation = RF_ACT_NONE, RF_OK;
+    return rf_fail(why, RF_EUNSUPPORTED, "%s: summary_activation: expected null or a name that hidden_act may have, "
+                   "got %s", file, rf__json_shown(act).text);
+}
+
+rf_status rf__sequence_summary_read(const char *file, const json_t *root, rf_config *c, rf_error *why)
+{
+    const json_t *type = json_object_get(root, "summary_type");
+    const char *name = json_string_value(type);
+    if (name && !strcmp(name, "cls_index")) name = "last";                /* without an index, also the last token */
+    if (!type || (name && rf__summary_named(name, &c->summary)))
+        return read_activation(file, json_object_get(root, "summary_activation"), c, why);
+    return rf_fail(why, RF_EUNSUPPORTED, "%s: summary_type: expected last, first or mean, got %s", file,
+                   rf__json_shown(type).text);
+}
+
+void rf__sequence_summary_write(const rf_config *c, json_t **more)
+{
+    const char *act = rf__config_act_name(c->summary_activation);
+    rf__json_set(more, "summary_type", json_string(rf__summary_name(c->summary)));
+    rf__json_set(more, "summary_activation", act ? json_string(act) : json_null());
+}
+
+/* The kinds of a SequenceSummary that have no weights. */
 static rf_status read_summary(const char *file, const json_t *root, rf_config *c, rf_error *why)
 {
     char type[32] = "last";

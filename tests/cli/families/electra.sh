@@ -33,7 +33,7 @@ holds written-choice_last/config.json '"summary_use_proj": false'
 sed '/"embedding_size"/d' untied/config.json > short.json && mv short.json untied/config.json
 expect 3 'word_embeddings.weight: shape: expected \[61,128\] by config.json, got \[61,24\]' "$program" info -m untied
 right=choice
-refused config.json 's/"summary_type": "first"/"summary_type": "attn"/' 'summary_type: expected first, last or mean, got "attn"'
+refused config.json 's/"summary_type": "first"/"summary_type": "attn"/' 'summary_type: expected last, first or mean, got "attn"'
 refused config.json 's/"summary_activation": "gelu"/"summary_activation": "laplace"/' 'summary_activation: expected .*, got "laplace"'
 refused config.json 's/{/{"summary_proj_to_labels": true,/' 'summary_proj_to_labels'
 # Without that head these keys have no effect.

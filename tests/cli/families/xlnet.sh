@@ -30,7 +30,6 @@ rm -r model/pairs
 right=model
 refused config.json 's/"attn_type": "bi"/"attn_type": "uni"/' 'attn_type: expected "bi", got "uni"'
 refused config.json 's/"summary_type": "last"/"summary_type": "attn"/' 'summary_type: expected last, first or mean, got "attn"'
-refused config.json 's/"summary_use_proj": true/"summary_use_proj": false/' 'summary_use_proj: expected true, got false'
 refused config.json 's/"d_head": 12/"d_head": 8/' 'd_head: '
 # A token type beyond the encoding's would have no term.
 refusing='embed -q -m broken -o no.npy texts.txt'
