@@ -111,8 +111,8 @@ typedef double spin(int64_t n);
 static spin *spin_of(const rf_ctx *ctx, rf_type type)
 {
 #if defined(__x86_64__)
-    const bool tiles = !strcmp(ctx->isa, "amx"), widens = !strcmp(ctx->isa, "avx512fp16");
-    if (type == RF_BF16) return tiles ? spin_tiles_bf16 : reaches(ctx, "avx512bf16") && !widens ? spin_bf16 : NULL;
+    const bool tiles = !strcmp(ctx->isa, "amx"), widened = ctx->k->gemm_panel_bf16_shape()->widened;
+    if (type == RF_BF16) return tiles ? spin_tiles_bf16 : reaches(ctx, "avx512bf16") && !widened ? spin_bf16 : NULL;
     if (type == RF_I8)
         return tiles                        ? spin_tiles_i8
                : reaches(ctx, "avx512vnni") ? spin_i8

@@ -110,6 +110,12 @@ bool rf__summary_named(const char *name, rf_summary *out)
     return false;
 }
 
+/* The kinds of a SequenceSummary; without an index, cls_index also is the last token. */
+static bool summary_of(const char *type, rf_summary *out)
+{
+    return rf__summary_named(strcmp(type, "cls_index") ? type : "last", out);
+}
+
 static rf_status read_activation(const char *file, const json_t *act, rf_config *c, rf_error *why)
 {
     const char *name = json_string_value(act);
@@ -123,8 +129,7 @@ rf_status rf__sequence_summary_read(const char *file, const json_t *root, rf_con
 {
     const json_t *type = json_object_get(root, "summary_type");
     const char *name = json_string_value(type);
-    if (name && !strcmp(name, "cls_index")) name = "last";                /* without an index, also the last token */
-    if (!type || (name && rf__summary_named(name, &c->summary)))
+    if (!type || (name && summary_of(name, &c->summary)))
         return read_activation(file, json_object_get(root, "summary_activation"), c, why);
     return rf_fail(why, RF_EUNSUPPORTED, "%s: summary_type: expected last, first or mean, got %s", file,
                    rf__json_shown(type).text);
@@ -145,8 +150,7 @@ static rf_status read_summary(const char *file, const json_t *root, rf_config *c
     const rf_status status = read_string(file, root, "summary_type", type, sizeof type, why);
     if (status) return status;
     const bool plain = !json_is_true(json_object_get(root, "summary_use_proj")) && (!act || json_is_null(act));
-    if (!strcmp(type, "cls_index")) memcpy(type, "last", 5);          /* without an index, also the last token */
-    if (plain && rf__summary_named(type, &c->summary)) return RF_OK;
+    if (plain && summary_of(type, &c->summary)) return RF_OK;
     return rf_fail(why, RF_EUNSUPPORTED,
                    "%s: summary_type: expected last, first or mean without projection and activation, got \"%s\"%s",
                    file, rf__printable(type).text, plain ? "" : " with a projection or an activation");
