@@ -1,41 +1,3 @@
-# Benches: one program for each bench/bench_<name>.c.
-file(GLOB bench_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/bench/bench_*.c)
-foreach(source ${bench_sources})
-  get_filename_component(name ${source} NAME_WE)
-  add_executable(${name} EXCLUDE_FROM_ALL ${source})
-  target_compile_definitions(${name} PRIVATE _POSIX_C_SOURCE=200809L)        # clock_gettime
-  target_link_libraries(${name} PRIVATE rf_flags ${rf_whole} ${rf_kernel_libraries} ${packages})
-  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bench)
-endforeach()
-
-# oneDNN is a peer that bench_gemm measures: the system's, and those of RF_BENCH_ONEDNN, folders with include/ and lib/ (as pip makes of
-# onednn-cpu-gomp and onednn-devel-cpu-gomp).  Each is a module for itself; nothing else is linked with it.
-set(RF_BENCH_ONEDNN "" CACHE STRING "more oneDNN libraries that bench_gemm compares with: folders with include and lib")
-function(rf_dnnl_peer name include library)
-  add_library(dnnl_peer_${name} MODULE EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/bench/dnnl_peer.c)
-  target_include_directories(dnnl_peer_${name} SYSTEM PRIVATE ${include})
-  target_link_libraries(dnnl_peer_${name} PRIVATE rf_flags ${library} OpenMP::OpenMP_C)
-  set_target_properties(dnnl_peer_${name} PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bench)
-  add_dependencies(bench_gemm dnnl_peer_${name})
-endfunction()
-target_link_libraries(bench_gemm PRIVATE ${CMAKE_DL_LIBS})
-find_library(DNNL_LIBRARY dnnl)
-find_path(DNNL_INCLUDE dnnl.h)
-find_package(OpenMP QUIET COMPONENTS C)                # oneDNN's workers
-if(DNNL_LIBRARY AND DNNL_INCLUDE AND OpenMP_C_FOUND)
-  rf_dnnl_peer(system ${DNNL_INCLUDE} ${DNNL_LIBRARY})
-endif()
-set(rf_more 0)
-foreach(folder ${RF_BENCH_ONEDNN})
-  if(NOT EXISTS ${folder}/include/dnnl.h OR NOT EXISTS ${folder}/lib/libdnnl.so OR NOT OpenMP_C_FOUND)
-    message(FATAL_ERROR "RF_BENCH_ONEDNN: ${folder}: expected include/dnnl.h, lib/libdnnl.so and a compiler with OpenMP")
-  endif()
-  math(EXPR rf_more "${rf_more} + 1")
-  rf_dnnl_peer(${rf_more} ${folder}/include ${folder}/lib/libdnnl.so)
-endforeach()
-
-include(RoformerFuzz)
-
 # Examples and experiments are part of a build that is tested.
 set(rf_untested "")
 if(NOT BUILD_TESTING)
@@ -75,7 +37,7 @@ if(TARGET docs_test_rope_pages)
 endif()
 
 # Checks of the tree itself.
-if(BUILD_TESTING)
+if(BUILD_TESTING AND UNIX)
   foreach(check cycles headers mirror docs models model_matrix words tasks lines files byte_order reference)
     add_test(NAME check/${check} COMMAND sh ${PROJECT_SOURCE_DIR}/tools/check/${check}.sh)
   endforeach()
@@ -112,6 +74,55 @@ if(BUILD_TESTING)
     endif()
   endif()
 endif()
+
+# The twin is run by a test of the library.
+if(TARGET model_test_twin)
+  target_compile_definitions(model_test_twin PRIVATE T_TWIN="$<TARGET_FILE:example_roformer_in_one_file>")
+  add_dependencies(model_test_twin example_roformer_in_one_file)
+endif()
+
+# What follows asks POSIX: benches, fuzz harnesses, experiments.
+if(NOT UNIX)
+  return()
+endif()
+
+# Benches: one program for each bench/bench_<name>.c.
+file(GLOB bench_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/bench/bench_*.c)
+foreach(source ${bench_sources})
+  get_filename_component(name ${source} NAME_WE)
+  add_executable(${name} EXCLUDE_FROM_ALL ${source})
+  target_compile_definitions(${name} PRIVATE _POSIX_C_SOURCE=200809L)        # clock_gettime
+  target_link_libraries(${name} PRIVATE rf_flags ${rf_whole} ${rf_kernel_libraries} ${packages})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bench)
+endforeach()
+
+# oneDNN is a peer that bench_gemm measures: the system's, and those of RF_BENCH_ONEDNN, folders with include/ and lib/ (as pip makes of
+# onednn-cpu-gomp and onednn-devel-cpu-gomp).  Each is a module for itself; nothing else is linked with it.
+set(RF_BENCH_ONEDNN "" CACHE STRING "more oneDNN libraries that bench_gemm compares with: folders with include and lib")
+function(rf_dnnl_peer name include library)
+  add_library(dnnl_peer_${name} MODULE EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/bench/dnnl_peer.c)
+  target_include_directories(dnnl_peer_${name} SYSTEM PRIVATE ${include})
+  target_link_libraries(dnnl_peer_${name} PRIVATE rf_flags ${library} OpenMP::OpenMP_C)
+  set_target_properties(dnnl_peer_${name} PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bench)
+  add_dependencies(bench_gemm dnnl_peer_${name})
+endfunction()
+target_link_libraries(bench_gemm PRIVATE ${CMAKE_DL_LIBS})
+find_library(DNNL_LIBRARY dnnl)
+find_path(DNNL_INCLUDE dnnl.h)
+find_package(OpenMP QUIET COMPONENTS C)                # oneDNN's workers
+if(DNNL_LIBRARY AND DNNL_INCLUDE AND OpenMP_C_FOUND)
+  rf_dnnl_peer(system ${DNNL_INCLUDE} ${DNNL_LIBRARY})
+endif()
+set(rf_more 0)
+foreach(folder ${RF_BENCH_ONEDNN})
+  if(NOT EXISTS ${folder}/include/dnnl.h OR NOT EXISTS ${folder}/lib/libdnnl.so OR NOT OpenMP_C_FOUND)
+    message(FATAL_ERROR "RF_BENCH_ONEDNN: ${folder}: expected include/dnnl.h, lib/libdnnl.so and a compiler with OpenMP")
+  endif()
+  math(EXPR rf_more "${rf_more} + 1")
+  rf_dnnl_peer(${rf_more} ${folder}/include ${folder}/lib/libdnnl.so)
+endforeach()
+
+include(RoformerFuzz)
 
 # Experiments that need a program of their own.
 add_executable(compare EXCLUDE_FROM_ALL experiments/shipped-model/compare.c experiments/shipped-model/ngrams.c)
@@ -151,9 +162,3 @@ foreach(name decay planes)                           # what trained models do wi
   target_link_libraries(${name} PRIVATE rf_flags ${rf_whole} ${packages} ${rf_kernel_libraries})
 endforeach()
 set_target_properties(compare characters hold_out validation experiment glue lengths translation triples published glue_baselines decay planes PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/experiments)
-
-# The twin is run by a test of the library.
-if(TARGET model_test_twin)
-  target_compile_definitions(model_test_twin PRIVATE T_TWIN="$<TARGET_FILE:example_roformer_in_one_file>")
-  add_dependencies(model_test_twin example_roformer_in_one_file)
-endif()

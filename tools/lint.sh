@@ -8,7 +8,7 @@ out=build/lint
 rm -rf "$out"
 mkdir -p "$out/gcc" "$out/clang-tidy"
 # not the ladder's rungs, each of which is all of its templates in one file, nor what lint.h stands for
-[ $# -gt 0 ] || set -- $(find src -name '*.c' ! -name 'isa_*' ! -name status.c ! -path '*/mpi/*' ! -path '*/ref/*' | sort)
+[ $# -gt 0 ] || set -- $(sh tools/check/sources.sh | grep -vE '/(isa_[^/]*|status\.c)$|/ref/')
 jobs=${J:-$(nproc)}
 defines='-DROFORMER_VERSION="0" -DRF_BUILD_TYPE="" -DRF_SERVE=1'
 flags="-std=c11 -Iinclude -Isrc $(pkg-config --cflags jansson libutf8proc oniguruma libzstd zlib) $defines"

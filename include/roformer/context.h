@@ -76,7 +76,9 @@ typedef struct rf_error {
 /* The sentence of a status; "unknown status" for any other value. Static storage. */
 const char *rf_status_text(rf_status status);
 
-#if defined(__GNUC__)
+#if defined(__MINGW32__) && !defined(__clang__)                         /* the formats of C11, not of Windows */
+#define RF_PRINTF(fmt, args) __attribute__((format(gnu_printf, fmt, args)))
+#elif defined(__GNUC__)
 #define RF_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
 #else
 #define RF_PRINTF(fmt, args)

@@ -120,12 +120,10 @@ bool rf__find_in_memory(const rf_ctx *ctx, const char *path, rf_map *out, rf_err
 bool rf__is_there(const rf_ctx *ctx, const char *path);
 bool rf__holds_folder(const rf_ctx *ctx, const char *path);
 
-/* open(2) for files of a folder, which must be regular files. Anything else is refused without waiting for it. */
-rf_status rf__open_file(const char *path, int flags, int *fd, size_t *size, rf_error *why);
+/* rf__os_open (base/os/os.h) for files of a folder, which must be regular files. Anything else is refused without
+ * waiting for it. */
+rf_status rf__open_file(const char *path, int how, int *fd, size_t *size, rf_error *why);
 rf_status rf__must_be_file(const char *path, rf_error *why);           /* for files that other code opens afterwards */
-
-/* Whether process `pid` holds any flock lock; false if the system cannot tell. */
-bool rf__holds_lock(long pid);
 
 /* Reads the whole file and appends a terminating 0 that is not counted; freed with rf__free. RF_EDATA above `limit`
  * bytes. Files named by the user may be pipes, for example <(...) of a shell. */
@@ -198,6 +196,17 @@ rf_status rf__options_read(void *own, size_t size, size_t least, const void *giv
 
 /* RF_EARG: a required pointer is NULL. */
 rf_status rf__missing(const char *function, const char *names, rf_error *why);
+
+/* Text (text.c).
+ *
+ *   rf__find        the first place of `what` in `in`, as glibc's memmem; NULL: it is not there. Empty `what`: `in`
+ *   rf__find_last   the last byte `what`, as memrchr
+ *   rf__compare_numbered   as strcmp, but numbers in names by their value: "part-2" < "part-10"
+ *   rf__matches     whether a name matches a pattern with '*' and '?', neither of which matches '/' */
+const void *rf__find(const void *in, size_t size, const void *what, size_t n);
+const void *rf__find_last(const void *in, char what, size_t size);
+int rf__compare_numbered(const char *a, const char *b);
+bool rf__matches(const char *pattern, const char *name);
 
 #define RF_COUNT(array) (sizeof(array) / sizeof *(array))
 

@@ -15,7 +15,7 @@ void rf__kept_bytes_free(rf_ctx *ctx);
 rf_status rf__memory_folders_new(rf_ctx *ctx, rf_error *why);
 void rf__memory_folders_free(rf_ctx *ctx);
 
-/* The default allocator: the C library's, and pages of the system for large blocks (linux.c). */
+/* The default allocator: the C library's, and pages of the system for large blocks (os/). */
 void *rf__system_alloc(void *user, size_t size);
 void rf__system_release(void *user, void *memory, size_t size);
 #endif

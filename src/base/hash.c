@@ -10,6 +10,7 @@
 #pragma GCC diagnostic pop
 
 #include "base.h"
+#include "base/system/processor.h"
 
 uint64_t rf__hash64(const void *data, size_t size, uint64_t seed) { return XXH3_64bits_withSeed(data, size, seed); }
 
@@ -41,7 +42,7 @@ static uint32_t crc_bitwise(uint32_t crc, const unsigned char *p, size_t n)
 uint32_t rf__crc32c(uint32_t crc, const void *data, size_t size)
 {
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("sse4.2")) return ~crc_hardware(~crc, data, size);
+    if (rf__processor_has("sse4.2")) return ~crc_hardware(~crc, data, size);
 #endif
     return ~crc_bitwise(~crc, data, size);
 }

@@ -1,16 +1,13 @@
 /* other_files.c — copies the other files of a folder and its subfolders, except those that other_files.def names.
  *
  * Links to files are followed, since folders of the download cache consist of them. */
-#define _GNU_SOURCE
-#include <dirent.h>
 #include <errno.h>
-#include <fnmatch.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/bytes.h"
+#include "base/files/list.h"
+#include "base/files/path.h"
+#include "base/os/os.h"
 #include "convert/other_files.h"
 #include "roformer/inspect/files.h"
 #include "store/store.h"
@@ -34,11 +31,19 @@ static const char *const left_out[] = {
     [STORE] = "belongs to the program that keeps the folder",
 };
 
+/* other_files.def describes the patterns. */
+static bool matches(const char *pattern, const char *name)
+{
+    const size_t n = strcspn(pattern, "#");
+    if (!pattern[n]) return rf__matches(pattern, name);
+    return !strncmp(name, pattern, n) && name[n] >= '0' && name[n] <= '9' && !strchr(name + n, '/');
+}
+
 static kind kind_of(const rf__other_files *f, const char *name)
 {
     if (f->other_vocabulary && rf__tokenizer_file(name)) return REPLACED;
     for (size_t i = 0; i < RF_COUNT(rows); i++)
-        if (!fnmatch(rows[i].pattern, name, FNM_PATHNAME))
+        if (matches(rows[i].pattern, name))
             return rows[i].is == REPLACED && !f->other_vocabulary ? COPIED : rows[i].is;
     return COPIED;
 }
@@ -48,7 +53,7 @@ static bool among_weights(const rf__other_files *f, const char *name)
 {
     char path[PATH];
     if (rf__weights_file_of(f->ctx, f->from, path, sizeof path, NULL)) return false;
-    const char *slash = strrchr(path, '/'), *file = slash ? slash + 1 : path, *end = strstr(file, ".index");
+    const char *file = rf__file_name(path), *end = strstr(file, ".index");
     return !strcmp(file, name) || (end && !end[6] && !strncmp(file, name, (size_t)(end - file)));
 }
 
@@ -65,7 +70,7 @@ static bool is_silent(const rf__other_files *f, const char *name, kind k)
 typedef struct walk {
     const rf__other_files *f;
     bool copy;                          /* false: only check                                                          */
-    struct stat to;                     /* of the target, which may be inside the source                              */
+    rf__os_state to;                    /* of the target, which may be inside the source                              */
     rf_error *why;
 } walk;
 
@@ -77,7 +82,7 @@ static rf_status one_file(const walk *w, const char *name, const char *from)
     if (status) return status;
     if (!w->copy) {
         status = rf__must_be_file(from, w->why);
-        if (!status && !f->overwrite && !access(to, F_OK))
+        if (!status && !f->overwrite && rf__os_exists(to))
             status = rf_fail(w->why, RF_EIO,
                              "%s: expected a new file, got one that exists; choose another folder, or use --overwrite",
                              to);
@@ -96,7 +101,7 @@ static rf_status one_folder(const walk *w, const char *below, int deep);
 static rf_status one(const walk *w, const char *name, int deep)
 {
     char from[PATH];
-    struct stat own, st;
+    rf__os_state own, st;
     if (w->f->skip && !strcmp(name, w->f->skip)) return RF_OK;
     const kind k = kind_of(w->f, name);
     if (k != COPIED) {
@@ -105,11 +110,11 @@ static rf_status one(const walk *w, const char *name, int deep)
     }
     const rf_status status = rf__path(from, sizeof from, w->f->from, name, w->why);
     if (status) return status;
-    if (lstat(from, &own) || stat(from, &st))
+    if (rf__os_look_link(from, &own) || rf__os_look(from, &st))
         return rf_fail(w->why, RF_EIO, "%s: expected a file to copy, got %s; remove it", from, strerror(errno));
-    if (!S_ISDIR(st.st_mode)) return one_file(w, name, from);
-    if (st.st_dev == w->to.st_dev && st.st_ino == w->to.st_ino) return RF_OK;
-    if (S_ISLNK(own.st_mode))
+    if (st.kind != RF__OS_FOLDER) return one_file(w, name, from);
+    if (rf__os_same(&st, &w->to)) return RF_OK;
+    if (own.kind == RF__OS_LINK)
         return rf_fail(w->why, RF_EIO, "%s: expected a file or a folder to copy, got a link to a folder; put the "
                        "folder in its place, or remove the link", from);
     return one_folder(w, name, deep + 1);
@@ -118,36 +123,31 @@ static rf_status one(const walk *w, const char *name, int deep)
 static rf_status one_folder(const walk *w, const char *below, int deep)
 {
     char path[PATH], name[PATH];
-    struct dirent **entry;
+    rf__names entries;
     rf_status status = *below ? rf__path(path, sizeof path, w->f->from, below, w->why) : RF_OK;
     if (status) return status;
     const char *folder = *below ? path : w->f->from;
     if (deep > DEEP)
         return rf_fail(w->why, RF_EIO, "%s: expected at most %d folders in one another, got more; remove it", path,
                        DEEP);
-    const int n = scandir(folder, &entry, NULL, alphasort);
-    if (n < 0) return rf_fail(w->why, RF_EIO, "%s: cannot list: %s", folder, strerror(errno));
-    for (int i = 0; i < n; i++) {
-        const char *last = entry[i]->d_name;
-        if (!status && strcmp(last, ".") != 0 && strcmp(last, "..") != 0) {
-            const int size = snprintf(name, sizeof name, "%s%s%s", below, *below ? "/" : "", last);
-            status = size < PATH ? one(w, name, deep)
-                                 : rf_fail(w->why, RF_ERANGE, "%.80s...: expected a path of at most %d bytes", name,
-                                           PATH - 1);
-        }
-        free(entry[i]);
+    status = rf__names_in(w->f->ctx, folder, &entries, w->why);
+    for (size_t i = 0; i < entries.n && !status; i++) {
+        const int size = snprintf(name, sizeof name, "%s%s%s", below, *below ? "/" : "", entries.name[i]);
+        status = size < PATH ? one(w, name, deep)
+                             : rf_fail(w->why, RF_ERANGE, "%.80s...: expected a path of at most %d bytes", name,
+                                       PATH - 1);
     }
-    free(entry);
+    rf__names_free(&entries);
     return status;
 }
 
 static rf_status walk_all(const rf__other_files *f, bool copy, rf_error *why)
 {
     walk w = {.f = f, .copy = copy, .why = why};
-    struct stat from;
-    if (stat(f->from, &from)) return rf_fail(why, RF_EIO, "%s: cannot open: %s", f->from, strerror(errno));
-    const bool there = !stat(f->to, &w.to);
-    if (there && from.st_dev == w.to.st_dev && from.st_ino == w.to.st_ino) return RF_OK;
+    rf__os_state from;
+    if (rf__os_look(f->from, &from)) return rf_fail(why, RF_EIO, "%s: cannot open: %s", f->from, strerror(errno));
+    const bool there = !rf__os_look(f->to, &w.to);
+    if (there && rf__os_same(&from, &w.to)) return RF_OK;
     return one_folder(&w, "", 0);
 }
 

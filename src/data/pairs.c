@@ -5,6 +5,7 @@
  * There is no padding: the texts of a side are end to end, whatever their lengths. */
 #include <stdio.h>
 
+#include "base/files/path.h"
 #include "data/pairs.h"
 #include "roformer/inspect/files.h"
 #include "text/tokenizer.h"
@@ -287,9 +288,9 @@ void rf__pairs_free(const rf_ctx *ctx, rf__pairs *p)
 /* " 12" or, with several files, " news.en:12". */
 static size_t put_line(const rf__dropped *d, uint64_t i, const rf__pair_files *files, char *to, size_t size)
 {
-    const char *path = files->path[RF__SOURCE_SIDE][d->file[i]], *slash = strrchr(path, '/');
+    const char *name = rf__file_name(files->path[RF__SOURCE_SIDE][d->file[i]]);
     const unsigned long long line = d->line[i];
-    return (size_t)(files->n > 1 ? snprintf(to, size, " %.60s:%llu", slash ? slash + 1 : path, line)
+    return (size_t)(files->n > 1 ? snprintf(to, size, " %.60s:%llu", name, line)
                                  : snprintf(to, size, " %llu", line));
 }
 

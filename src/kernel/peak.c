@@ -191,7 +191,7 @@ FOR("avx2") static uint64_t fold_avx2(const uint64_t *from, size_t n) { return f
 static uint64_t fold(const uint64_t *from, size_t n)
 {
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx2")) return fold_avx2(from, n);
+    if (rf__processor_has("avx2")) return fold_avx2(from, n);
 #endif
     return fold_words(from, n);
 }

@@ -17,25 +17,13 @@ static bool lack(const char **lacks, const char *feature)
 }
 
 #if defined(__x86_64__)
-static bool has_f16c(void)
-{
-    unsigned a, b, c = 0, d;
-    return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
-}
-
-static bool has_avxvnni(void)
-{
-    unsigned a = 0, b, c, d;
-    return __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a >> 4 & 1);
-}
-
 /* Of other makers, a processor with avx512fp16 may do better otherwise (isa_avx512fp16.c). */
 static bool is_sapphire(const char **lacks)
 {
-    unsigned a, b, c, d, maker[3];
+    unsigned a, maker[3];
     if (!__get_cpuid(0, &a, &maker[0], &maker[2], &maker[1]) || memcmp(maker, "GenuineIntel", sizeof maker))
         return lack(lacks, "one of Intel's processors");
-    return (__get_cpuid_count(7, 0, &a, &b, &c, &d) && (d >> 23 & 1)) || lack(lacks, "avx512fp16");
+    return rf__processor_has("avx512fp16") || lack(lacks, "avx512fp16");
 }
 
 static bool has_tiles(const char **lacks)
@@ -45,26 +33,25 @@ static bool has_tiles(const char **lacks)
 }
 #endif
 
-#if defined(__aarch64__)
 #define CPU(feature) (rf__processor_has(#feature) || lack(lacks, #feature))
-#else
-#define CPU(feature) (__builtin_cpu_supports(#feature) || lack(lacks, #feature))
-#endif
-#define F16C (has_f16c() || lack(lacks, "f16c"))
-#define AVXVNNI (has_avxvnni() || lack(lacks, "avxvnni"))
 #define SAPPHIRE is_sapphire(lacks)
 #define RUNG(name) can_##name(lacks)
 #define TILES has_tiles(lacks)
 #define ON_emulated(there, elsewhere) there
 #if defined(__x86_64__)
 #define ON_x86_64(there, elsewhere) there
-#define ON_aarch64(there, elsewhere) elsewhere
-#elif defined(__aarch64__)
-#define ON_x86_64(there, elsewhere) elsewhere
-#define ON_aarch64(there, elsewhere) there
 #else
 #define ON_x86_64(there, elsewhere) elsewhere
+#endif
+#if defined(__aarch64__)
+#define ON_aarch64(there, elsewhere) there
+#else
 #define ON_aarch64(there, elsewhere) elsewhere
+#endif
+#if defined(__wasm32__)                 /* where there are no vectors, a module that has them does not load */
+#define ON_wasm32(there, elsewhere) there
+#else
+#define ON_wasm32(there, elsewhere) elsewhere
 #endif
 
 #define RFR(name, machine, needs, flags)                                                                               \
@@ -82,7 +69,7 @@ static bool can_ref(const char **lacks)
     return true;
 }
 
-enum { OF_x86_64, OF_aarch64, OF_emulated };
+enum { OF_x86_64, OF_aarch64, OF_wasm32, OF_emulated };
 
 static const struct rung {
     const char *name;

@@ -3,8 +3,6 @@
  * Matrices are packed directly from the mapped file, whose pages are then released, so that only one copy of the
  * weights is in memory. The word embeddings stay in the file if possible, in f32 or bf16, and only the rows that a text
  * needs are read there. The head's copy of them is packed on first use. */
-#include <unistd.h>
-
 #include "base/files/held_folder.h"
 #include "roformer/inspect/files.h"
 #include "model/family.h"

@@ -2,21 +2,15 @@
  *
  *     folder.tmp-<pid>-<n>/: headers, rows as they come   ->   headers with the count, index.json, checksums
  *     ->   fsync   ->   rename to folder   ->   fsync of its parent */
-#define _GNU_SOURCE
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/json.h"
 #include "base/files/path.h"
+#include "base/os/os.h"
 #include "model/model.h"
 #include "pipeline/index_file.h"
 #include "pipeline/pipeline.h"
@@ -80,10 +74,10 @@ static void remove_folder(const char *folder)
     char path[4096];
     const char *const more[] = {RF_FILE_INDEX, RF_FILE_CHECKSUMS};
     for (int i = 0; i < RF__INDEX_FILES; i++)
-        if (!rf__path(path, sizeof path, folder, rf__index_file[i], NULL)) unlink(path);
+        if (!rf__path(path, sizeof path, folder, rf__index_file[i], NULL)) rf__os_remove(path);
     for (size_t i = 0; i < RF_COUNT(more); i++)
-        if (!rf__path(path, sizeof path, folder, more[i], NULL)) unlink(path);
-    rmdir(folder);
+        if (!rf__path(path, sizeof path, folder, more[i], NULL)) rf__os_remove(path);
+    rf__os_remove_folder(folder);
 }
 
 /* NAME.tmp-<pid>-<n> whose lines no process has locked. */
@@ -95,24 +89,24 @@ static bool is_abandoned(const char *name, const char *prefix, const char *folde
     const char *pid = name + strlen(prefix), *n = pid + strspn(pid, digits);
     if (n == pid || *n != '-' || !n[1] || n[1 + strspn(n + 1, digits)]) return false;
     if (rf__path(path, sizeof path, folder, RF_FILE_INDEX_LINES, NULL)) return false;
-    const int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-    const bool left = fd >= 0 && !flock(fd, LOCK_EX | LOCK_NB);
-    if (fd >= 0) close(fd);
+    const int fd = rf__os_open(path, RF__OS_WRITE | RF__OS_NO_LINK);
+    const bool left = fd >= 0 && !rf__os_lock(fd);
+    if (fd >= 0) rf__os_close(fd);
     return left;
 }
 
 /* Removes what killed writers of this name have left. */
 static void sweep(const char *folder)
 {
-    char above[4096], path[4096], prefix[NAME_MAX + 8];
-    const char *slash = strrchr(folder, '/');
+    enum { NAME = 255 };
+    char above[4096], path[4096], prefix[NAME + 8];
+    const char *slash = rf__last_slash(folder);
     const int n = snprintf(prefix, sizeof prefix, "%s.tmp-", slash ? slash + 1 : folder);
     if (n >= (int)sizeof prefix || rf__folder_of(folder, above, sizeof above, NULL)) return;
-    DIR *d = opendir(above);
-    for (struct dirent *e; d && (e = readdir(d));)
-        if (!rf__path(path, sizeof path, above, e->d_name, NULL) && is_abandoned(e->d_name, prefix, path))
-            remove_folder(path);
-    if (d) closedir(d);
+    rf__os_folder *f = rf__os_folder_open(above);
+    for (const char *name; f && (name = rf__os_next(f, NULL));)
+        if (!rf__path(path, sizeof path, above, name, NULL) && is_abandoned(name, prefix, path)) remove_folder(path);
+    rf__os_folder_close(f);
 }
 
 static rf_status make_folder(rf_index_writer *w, rf_error *why)
@@ -123,10 +117,10 @@ static rf_status make_folder(rf_index_writer *w, rf_error *why)
     sweep(w->folder);
     for (int i = 0; i < TRIES; i++) {
         const int wrote = snprintf(w->temporary, sizeof w->temporary, "%.*s.tmp-%ld-%u", (int)length, w->folder,
-                                   (long)getpid(), atomic_fetch_add(&number, 1));
+                                   rf__os_process(), atomic_fetch_add(&number, 1));
         if (wrote < 0 || (size_t)wrote + 64 >= sizeof w->temporary)
             return rf_fail(why, RF_ERANGE, "%.100s...: expected a shorter path", w->folder);
-        if (!mkdir(w->temporary, 0777)) return RF_OK;
+        if (!rf__os_make_folder(w->temporary)) return RF_OK;
         if (errno != EEXIST) break;
     }
     const rf_status status = failed(why, w->temporary, "create");
@@ -147,9 +141,9 @@ static rf_status open_file(rf_index_writer *w, int which, rf_error *why)
     char path[4096], header[RF__NPY_HEADER];
     const rf_status status = rf__path(path, sizeof path, w->temporary, rf__index_file[which], why);
     if (status) return status;
-    w->fd[which] = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    w->fd[which] = rf__os_open(path, RF__OS_WRITE | RF__OS_CREATE | RF__OS_NEW);
     if (w->fd[which] < 0) return failed(why, path, "create");
-    if (which == RF__LINES) (void)flock(w->fd[which], LOCK_EX | LOCK_NB);           /* marks the folder as in use     */
+    if (which == RF__LINES) (void)rf__os_lock(w->fd[which]);                    /* marks the folder as in use     */
     return append(w, which, header, rf__index_header(which, 0, w->o.dimensions, header), why);
 }
 
@@ -172,10 +166,10 @@ static rf_status check_options(const rf_index_options *o, rf_error *why)
 
 static rf_status check_free(const char *folder, rf_error *why)
 {
-    struct stat st;
-    if (lstat(folder, &st)) return errno == ENOENT ? RF_OK : failed(why, folder, "open");
-    if (S_ISDIR(st.st_mode) && !rmdir(folder)) return RF_OK;            /* an empty folder is replaced */
-    if (S_ISDIR(st.st_mode) && errno != ENOTEMPTY && errno != EEXIST) return failed(why, folder, "replace");
+    rf__os_state st;
+    if (rf__os_look_link(folder, &st)) return errno == ENOENT ? RF_OK : failed(why, folder, "open");
+    if (st.kind == RF__OS_FOLDER && !rf__os_remove_folder(folder)) return RF_OK;     /* an empty folder is replaced */
+    if (st.kind == RF__OS_FOLDER && errno != ENOTEMPTY && errno != EEXIST) return failed(why, folder, "replace");
     return rf_fail(why, RF_EARG,
                    "%s: expected a new folder for the index, got one that exists; remove it, or choose another name",
                    folder);
@@ -203,7 +197,7 @@ rf_status rf_index_create(const rf_ctx *ctx, const char *folder, const rf_index_
     w->model_path = o.model_path ? rf__strdup(ctx, o.model_path) : NULL;
     if (!w->folder || (o.prompt && !w->prompt) || (o.model_name && !w->model_name) || (o.model_path && !w->model_path))
         status = rf_fail(why, RF_ENOMEM, "out of memory: an index");
-    for (size_t n = strlen(folder); !status && n > 1 && w->folder[n - 1] == '/';) w->folder[--n] = 0;
+    for (size_t n = strlen(folder); !status && n > 1 && rf__is_slash(w->folder[n - 1]);) w->folder[--n] = 0;
     if (!status) status = check_free(w->folder, why);
     if (!status) status = make_folder(w, why);
     for (int i = 0; i < RF__INDEX_FILES && !status; i++) status = open_file(w, i, why);
@@ -217,11 +211,18 @@ rf_status rf_index_create(const rf_ctx *ctx, const char *folder, const rf_index_
     return RF_OK;
 }
 
+static void close_files(rf_index_writer *w)
+{
+    for (int i = 0; i < RF__INDEX_FILES; i++) {
+        if (w->fd[i] >= 0) rf__os_close(w->fd[i]);
+        w->fd[i] = -1;
+    }
+}
+
 void rf_index_discard(rf_index_writer *w)
 {
     if (!w) return;
-    for (int i = 0; i < RF__INDEX_FILES; i++)
-        if (w->fd[i] >= 0) close(w->fd[i]);
+    close_files(w);
     if (*w->temporary) remove_folder(w->temporary);
     rf__free(w->ctx, w->folder);
     rf__free(w->ctx, w->prompt);
@@ -392,7 +393,7 @@ static rf_status complete(rf_index_writer *w, rf_error *why)
     if (!w->n) return rf_fail(why, RF_EDATA, "%s: expected at least one text to index, got none", w->folder);
     for (int i = 0; i < RF__INDEX_FILES; i++) {
         const size_t size = rf__index_header(i, w->n, w->o.dimensions, header);
-        if (pwrite(w->fd[i], header, size, 0) == (ssize_t)size && !fsync(w->fd[i])) continue;
+        if (rf__os_write_at(w->fd[i], header, size, 0) == (int64_t)size && !rf__os_sync(w->fd[i])) continue;
         const int e = errno;
         const rf_status status = rf__path(path, sizeof path, w->folder, rf__index_file[i], why);
         errno = e;
@@ -402,7 +403,10 @@ static rf_status complete(rf_index_writer *w, rf_error *why)
     if (!status) status = rf__checksums_write(w->ctx, w->temporary, RF_FILE_CHECKSUMS, NULL, why);
     if (!status) status = rf__sync_folder(w->temporary, why);
     if (status) return status;
-    if (rename(w->temporary, w->folder)) return failed(why, w->folder, "create");
+#ifdef _WIN32
+    close_files(w);                                     /* elsewhere the lock holds until the folder has its name */
+#endif
+    if (rf__os_rename(w->temporary, w->folder)) return failed(why, w->folder, "create");
     *w->temporary = 0;                                                  /* renamed: nothing to remove */
     char above[4096];
     status = rf__folder_of(w->folder, above, sizeof above, why);

@@ -7,12 +7,11 @@
  * lower bound is at most the k-th largest product, so a vector whose upper bound is below it is not among the first k.
  * The products of all other vectors are computed exactly, in double. */
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "base/files/json_file.h"
+#include "base/os/os.h"
 #include "model/model.h"
 #include "pipeline/index_file.h"
 #include "pipeline/pipeline.h"
@@ -100,11 +99,12 @@ static rf_status open_description(rf_index *x, const char *folder, rf_error *why
     enum { LIMIT = 1 << 20 };
     char path[4096];
     json_t *all;
+    rf__os_state st;
     rf_status status = rf__path(path, sizeof path, folder, RF_FILE_INDEX, why);
-    if (!status && access(path, F_OK)) {
-        const int missing = errno;
-        if (access(folder, F_OK)) return rf_fail(why, RF_EIO, "%s: cannot open: %s", folder, strerror(errno));
-        if (missing == ENOTDIR) return rf_fail(why, RF_EIO, "%s: expected the folder of an index, got a file", folder);
+    if (!status && rf__os_look(path, &st)) {
+        if (rf__os_look(folder, &st)) return rf_fail(why, RF_EIO, "%s: cannot open: %s", folder, strerror(errno));
+        if (st.kind != RF__OS_FOLDER)
+            return rf_fail(why, RF_EIO, "%s: expected the folder of an index, got a file", folder);
         return rf_fail(why, RF_EIO, "%s: expected an index, got a folder without %s", folder, RF_FILE_INDEX);
     }
     if (!status) status = rf__json_file(x->ctx, path, LIMIT, 0, &all, why);

@@ -5,7 +5,6 @@
  *
  * With layer_wise_lr_decay d, the learning rate is multiplied by d^(L-l) for layer l of L and by d^(L+1) for the
  * embeddings; the head has the full learning rate. */
-#define _GNU_SOURCE
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

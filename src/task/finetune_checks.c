@@ -1,5 +1,4 @@
 /* finetune_checks.c — refuses examples and options that conflict, and reports questionable ones. */
-#define _GNU_SOURCE
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

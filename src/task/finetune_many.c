@@ -6,9 +6,8 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "base/os/os.h"
 #include "task/finetune.h"
 #include "task/task_metrics.h"
 #include "train/checkpoint/folder.h"
@@ -47,13 +46,13 @@ static rf_status run_in(const rf_ctx *ctx, const rf_finetune_options *o, rf_fine
                         int64_t fold, rf_train_report *report, void *user, rf_metric_values *metrics, rf_error *why)
 {
     char folder[4096];
-    const bool fresh = access(o->t.output_dir, F_OK) != 0;
+    const bool fresh = !rf__os_exists(o->t.output_dir);
     rf_status status = rf__path(folder, sizeof folder, o->t.output_dir, name, why);
     if (status) return status;
     one->t.output_dir = folder;
     one->t.resume_from_checkpoint = o->t.resume_from_checkpoint && has_checkpoint(ctx, folder) ? "latest" : NULL;
     status = rf__finetune_one(ctx, one, fold, report, user, metrics, why);
-    if (status && fresh) rmdir(o->t.output_dir);            /* only when it is empty */
+    if (status && fresh) rf__os_remove_folder(o->t.output_dir);            /* only when it is empty */
     return status;
 }
 
@@ -274,9 +273,9 @@ static rf_status has_dev(const rf_finetune_options *o, rf_error *why)
 /* Standard input and pipes, such as <(zcat train.tsv.gz), can be read only once. */
 static rf_status check_again(const char *path, const char *option, const char *reader, rf_error *why)
 {
-    struct stat st;
+    rf__os_state st;
     const bool standard = path && !strcmp(path, "-");
-    if (!path || (!standard && (stat(path, &st) || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)))) return RF_OK;
+    if (!path || (!standard && (rf__os_look(path, &st) || st.kind != RF__OS_DEVICE))) return RF_OK;
     return rf_fail(why, RF_EARG, "%s: expected a file, got %.150s, which can be read only once, and %s", option,
                    standard ? "standard input" : path, reader);
 }

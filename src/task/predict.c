@@ -1,8 +1,8 @@
 /* predict.c — writes a fine-tuned model's predictions for the examples of a file as lines of text. */
-#define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/os/os.h"
 #include "task/answerer.h"
 
 json_t *rf__json_real6(double x)
@@ -130,15 +130,12 @@ static rf_status write_fields(const rf__prediction *p, const json_t *j, size_t i
 static rf_status table_line(const rf__prediction *p, const json_t *j, size_t i, rf_prediction_line *line, void *user,
                             rf_error *why)
 {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *to = open_memstream(&text, &size);
-    if (!to) return rf_fail(why, RF_ENOMEM, "out of memory: a line");
-    rf_status status = write_fields(p, j, i, to, why);
-    const bool whole = !ferror(to);
-    if ((fclose(to) || !whole) && !status) status = rf_fail(why, RF_ENOMEM, "out of memory: a line");
-    if (!status) status = line(user, text, size, why);
-    free(text);
+    rf__os_text made;
+    if (!rf__os_text_open(&made)) return rf_fail(why, RF_ENOMEM, "out of memory: a line");
+    rf_status status = write_fields(p, j, i, made.to, why);
+    if (!rf__os_text_close(&made) && !status) status = rf_fail(why, RF_ENOMEM, "out of memory: a line");
+    if (!status) status = line(user, made.text, made.size, why);
+    free(made.text);
     return status;
 }
 

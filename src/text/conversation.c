@@ -5,7 +5,6 @@
  *
  * Between such expressions is text, which stays as it is, except for white space next to {{- and -}} and one line end
  * at the end of the template, as in Jinja. */
-#define _GNU_SOURCE
 #include <ctype.h>
 #include <stdio.h>
 
@@ -76,7 +75,7 @@ static bool read_expression(reader r, part *out)
 
 static const char *find(const char *at, const char *end, const char *what)
 {
-    return memmem(at, (size_t)(end - at), what, strlen(what));
+    return rf__find(at, (size_t)(end - at), what, strlen(what));
 }
 
 /* The next {{, {% or {#; `end` if there is none. */

@@ -2,9 +2,9 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "base/bytes.h"
+#include "base/os/os.h"
 #include "roformer/inspect/files.h"
 #include "languages.h"
 
@@ -88,7 +88,7 @@ static bool is_mine(const rf_tokenizer *t, const char *name)
 static bool is_there(const char *folder, const char *name)
 {
     char path[RF_PATH];
-    return !rf__path(path, sizeof path, folder, name, NULL) && !access(path, F_OK);
+    return !rf__path(path, sizeof path, folder, name, NULL) && rf__os_exists(path);
 }
 
 const char *rf_tokenizer_displaces(const rf_tokenizer *t, const char *folder)
@@ -112,7 +112,7 @@ static rf_status set_aside(const char *folder, const char *name, aside *a, rf_er
         else snprintf(other, most, "%s" REPLACED "-%d", name, i);
         if (is_there(folder, other)) continue;
         status = rf__path(to, sizeof to, folder, other, why);
-        if (!status && rename(from, to))
+        if (!status && rf__os_rename(from, to))
             status = rf_fail(why, RF_EIO, "%s: cannot rename to %s: %s", from, to, strerror(errno));
         if (!status) a->name[a->n++] = name;
         return status;
@@ -135,7 +135,7 @@ static void put_back(const char *folder, const aside *a)
     char from[RF_PATH], to[RF_PATH];
     for (int i = 0; i < a->n; i++)
         if (!rf__path(from, sizeof from, folder, a->to[i], NULL) && !rf__path(to, sizeof to, folder, a->name[i], NULL))
-            (void)rename(from, to);
+            (void)rf__os_rename(from, to);
 }
 
 /* ---- saving ------------------------------------------------------------------------------------------------------ */

@@ -1,6 +1,5 @@
 /* evaluate.c — loss and accuracy on held-out text: of masked tokens, next tokens and translations. */
 #include <stdio.h>
-#include <unistd.h>
 
 #include "model/model.h"
 #include "model/translation_frame.h"

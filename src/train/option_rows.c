@@ -1,10 +1,10 @@
 /* option_rows.c — the rows of train_options.def and finetune_options.def as tables, and everything that is derived from
  * a row. */
-#define _GNU_SOURCE                     /* realpath */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/os/os.h"
 #include "train/option_rows.h"
 
 /* ---- the tables ---- */
@@ -225,7 +225,7 @@ bool rf__row_chosen(const rf_option *row, const void *o, const void *usual, cons
 
 static json_t *path_json(const char *path)
 {
-    char *whole = strcmp(path, "-") ? realpath(path, NULL) : NULL;
+    char *whole = strcmp(path, "-") ? rf__os_whole_path(path) : NULL;
     json_t *text = rf__json_text(whole ? whole : path, strlen(whole ? whole : path));
     free(whole);
     return text;

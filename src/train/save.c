@@ -6,9 +6,9 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #include "base/files/path.h"
+#include "base/os/os.h"
 #include "roformer/inspect/files.h"
 #include "store/store.h"
 #include "store/task.h"
@@ -191,7 +191,7 @@ static rf_status find_best(const rf__run *r, const char *name, char path[4096], 
 {
     char above[4096];
     rf_status status = rf__path(path, 4096, r->folder, name, why);
-    if (status || !*r->from || r->own || !access(path, F_OK)) return status;
+    if (status || !*r->from || r->own || rf__os_exists(path)) return status;
     status = rf__folder_of(r->from, above, sizeof above, why);
     return status ? status : rf__path(path, 4096, above, name, why);
 }
@@ -212,7 +212,7 @@ static rf_status load_best(rf__run *r, rf_error *why)
     if (!status)
         status = rf__path(file, sizeof file, path, r->optimizer.ema ? RF_FILE_MEANS : RF_FILE_WEIGHTS, why);
     if (status) return status;
-    if (access(path, F_OK)) {
+    if (!rf__os_exists(path)) {
         rf__run_notify(r, "note", "the best checkpoint, %s, is not in this folder: the model keeps the last weights",
                        name);
         return RF_OK;

@@ -1,12 +1,11 @@
 /* start.c — everything before the first step, in order. The folder is in start_folder.c, the checkpoint in
  * start_checkpoint.c, the model in start_model.c. */
-#define _GNU_SOURCE
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
+#include "base/os/os.h"
 #include "store/store.h"
 #include "train/checkpoint/folder.h"
 #include "train/run.h"
@@ -204,5 +203,5 @@ void rf__run_end(rf__run *r)
     rf__journal_close(&r->metrics);
     rf__journal_close(&r->events);
     rf__arena_clear(&r->strings);
-    if (r->lock >= 0) close(r->lock);
+    if (r->lock >= 0) rf__os_close(r->lock);
 }

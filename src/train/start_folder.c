@@ -5,14 +5,12 @@
  *     resumed in its folder    the folder of the checkpoint; later checkpoints are renamed; logs are cut to the length
  *                              that it records, if they begin with the same bytes
  *     resumed elsewhere        as a run that is not resumed; the logs begin there */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "base/os/os.h"
 #include "roformer/inspect/files.h"
 #include "train/checkpoint/folder.h"
 #include "train/run.h"
@@ -36,8 +34,8 @@ static bool holds_checkpoints(const rf_ctx *ctx, const char *folder)
 
 static bool same_folder(const char *a, const char *b)
 {
-    struct stat x, y;
-    return !stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+    rf__os_state x, y;
+    return !rf__os_look(a, &x) && !rf__os_look(b, &y) && rf__os_same(&x, &y);
 }
 
 /* "latest" searches the output folder; the folder of a checkpoint is the one that contains it. */
@@ -49,7 +47,7 @@ static rf_status find_folder(rf__run *r, rf_error *why)
     if (resume && !r->o.output_dir && holds_checkpoints(r->ctx, resume)) {
         folder = resume;
     } else if (resume && strcmp(resume, "latest")) {
-        whole = realpath(resume, NULL);
+        whole = rf__os_whole_path(resume);
         if (!whole) return rf_fail(why, RF_EIO, "%s: cannot open the checkpoint: %s", resume, strerror(errno));
         const int n = snprintf(r->from, sizeof r->from, "%s", whole);
         char *slash = strrchr(whole, '/');
@@ -128,7 +126,7 @@ rf_status rf__run_lock_folder(rf__run *r, rf_error *why)
     const bool empty = !status && !holds_checkpoints(r->ctx, r->folder);
     if (empty) status = check_free(r, why);
     if (!status && empty) status = check_overwrite(r, why);
-    r->fresh = !status && access(r->folder, F_OK) != 0;
+    r->fresh = !status && !rf__os_exists(r->folder);
     if (!status) status = rf__folder_make(r->folder, why);
     if (!status) status = rf__folder_lock(r->folder, &r->lock, why);
     if (!status) status = check_free(r, why);
@@ -141,7 +139,7 @@ static const char base_model[] = "base_model";
 
 void rf__run_keep_model(rf__run *r)
 {
-    char *whole = r->o.model && !r->base ? realpath(r->o.model, NULL) : NULL;
+    char *whole = r->o.model && !r->base ? rf__os_whole_path(r->o.model) : NULL;
     const char *base = r->base ? json_string_value(r->base) : whole ? whole : r->o.model;
     if (base) rf__json_set(&r->options, base_model, rf__json_text(base, strlen(base)));
     free(whole);

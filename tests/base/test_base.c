@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/files/path.h"
+#include "base/os/os.h"
 #include "t.h"
 
 /* Philox 4x32-10 known answers, from the Random123 distribution's kat_vectors. */
@@ -209,7 +210,7 @@ static void only_files_are_opened(void **state)
         int fd;
         assert_int_equal(rf__read_file(ctx, c[i].path, 100, &data, &size, &why[0]), RF_EIO);
         assert_int_equal(rf__map_open(ctx, c[i].path, &map, &why[1]), RF_EIO);
-        assert_int_equal(rf__open_file(c[i].path, O_RDWR | O_CREAT, &fd, &size, &why[2]), RF_EIO);
+        assert_int_equal(rf__open_file(c[i].path, RF__OS_WRITE | RF__OS_CREATE, &fd, &size, &why[2]), RF_EIO);
         assert_int_equal(fd, -1);
         assert_int_equal(rf__must_be_file(c[i].path, &why[3]), RF_EIO);
         for (int k = 0; k < 4; k++) t_failed(&why[k], RF_EIO, c[i].part);

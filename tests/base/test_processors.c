@@ -1,5 +1,5 @@
-/* test_processors.c — mirrors linux.c, cgroup.c: simulates machines of any size by a sched_getaffinity that rejects
- * sets smaller than its own, as the kernel does, and machines with any caches and quotas by folders. */
+/* test_processors.c — mirrors os_linux.c, os_linux_cgroup.c: simulates machines of any size by a sched_getaffinity that
+ * rejects sets smaller than its own, as the kernel does, and machines with any caches and quotas by folders. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <math.h>
@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/system/cgroup.h"
+#include "base/os/cgroup.h"
 #include "base/system/processor.h"
 #include "t.h"
 
@@ -125,6 +125,28 @@ static void a_thread_has_its_share_of_the_second_level(void **state)
     assert_true(rf__cache_share() < 1 << 30); /* this machine's, or 0 */
 }
 
+/* As gcc's library says, which asks in its own way. */
+static void features_are_those_of_the_compiler(void **state)
+{
+    (void)state;
+#if defined(__x86_64__) && !defined(__clang__)
+    __builtin_cpu_init();
+#define SAME(feature) assert_int_equal(rf__processor_has(#feature), !!__builtin_cpu_supports(#feature))
+    SAME(sse4.1);
+    SAME(sse4.2);
+    SAME(fma);
+    SAME(avx2);
+    SAME(avx512f);
+    SAME(avx512dq);
+    SAME(avx512bw);
+    SAME(avx512vl);
+    SAME(avx512vnni);
+    SAME(avx512bf16);
+    assert_int_equal(rf__processor_has("f16c"), !!__builtin_cpu_supports("f16c"));
+#endif
+    assert_false(rf__processor_has("no such feature"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -132,6 +154,7 @@ int main(void)
         cmocka_unit_test(the_quota_of_a_container_counts),
         cmocka_unit_test(asks_the_system_when_the_set_is_refused),
         cmocka_unit_test(a_thread_has_its_share_of_the_second_level),
+        cmocka_unit_test(features_are_those_of_the_compiler),
     };
     return cmocka_run_group_tests_name("base/processors", tests, NULL, NULL);
 }

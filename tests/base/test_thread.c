@@ -1,5 +1,5 @@
-/* test_thread.c — mirrors src/base/system/thread.c: a thread of the library blocks every signal except SIGBUS, and the
- * thread that starts it keeps its own mask. */
+/* test_thread.c — mirrors rf__thread_start of src/base/os: a thread of the library blocks every signal except SIGBUS,
+ * and the thread that starts it keeps its own mask. */
 #define _GNU_SOURCE
 #include "base/system/thread.h"
 

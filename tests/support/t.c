@@ -2,11 +2,17 @@
 #define _GNU_SOURCE
 #include "t.h"
 
-#include <ftw.h>
 #include <pthread.h>
+#ifdef _WIN32
+#include <malloc.h>
+#endif
+#if !defined(_WIN32) && !defined(__wasi__)
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#endif
+
+#include "base/os/os.h"
 
 const char *t_isa(void) { return getenv("T_ISA"); }
 
@@ -27,6 +33,26 @@ const rf_ctx *t_shared(void)
     return ctx;
 }
 
+/* 64-byte aligned; NULL: out of memory. */
+static void *new_block(size_t size)
+{
+#ifdef _WIN32
+    return _aligned_malloc(size, 64);
+#else
+    void *p = NULL;
+    return posix_memalign(&p, 64, size) ? NULL : p;
+#endif
+}
+
+static void free_block(void *memory)
+{
+#ifdef _WIN32
+    _aligned_free(memory);
+#else
+    free(memory);
+#endif
+}
+
 /* Several threads may allocate from a context at the same time. */
 static pthread_mutex_t counting = PTHREAD_MUTEX_INITIALIZER;
 
@@ -37,10 +63,8 @@ static void *counting_alloc(void *user, size_t size)
     pthread_mutex_lock(&counting);
     const long call = ++m->calls;
     if (m->fail && (call == m->fail || (m->forever && call > m->fail))) goto out;
-    if (posix_memalign(&p, 64, size)) {
-        p = NULL;
-        goto out;
-    }
+    p = new_block(size);
+    if (!p) goto out;
     m->live++;
     m->bytes += size;
     if (m->bytes > m->peak) m->peak = m->bytes;
@@ -56,7 +80,7 @@ static void counting_release(void *user, void *memory, size_t size)
     m->live--;
     m->bytes -= size;
     pthread_mutex_unlock(&counting);
-    free(memory);
+    free_block(memory);
 }
 
 rf_ctx *t_counting_ctx(int threads, const char *isa, t_memory *memory)
@@ -109,8 +133,8 @@ static uint64_t streams;
 void *t_bytes(size_t n)
 {
     if (buffers == BUFFERS) fail_msg("more than %d test buffers", BUFFERS);
-    void *block = NULL;
-    if (posix_memalign(&block, 64, n + 2 * FENCE)) fail_msg("out of memory");
+    void *block = new_block(n + 2 * FENCE);
+    if (!block) fail_msg("out of memory");
     memset(block, 0xA5, n + 2 * FENCE);
     buffer[buffers].block = block;
     buffer[buffers++].size = n;
@@ -130,7 +154,7 @@ void t_check_fences(void)
 void t_free_all(void)
 {
     t_check_fences();
-    while (buffers) free(buffer[--buffers].block);
+    while (buffers) free_block(buffer[--buffers].block);
 }
 
 float *t_floats(int64_t n)
@@ -222,7 +246,7 @@ const char *t_data(void)
         const char *named = getenv("ROFORMER_DATA");
         const char *const places[] = {named, "../shared/data", "../../shared/data"};
         for (size_t i = 0; i < RF_COUNT(places) && !found; i++)
-            if (places[i] && !access(places[i], R_OK)) found = places[i];
+            if (places[i] && rf__os_readable(places[i])) found = places[i];
         if (!found) print_message("[  SKIPPED ] no data: set ROFORMER_DATA to the folder of data sets\n");
         looked = true;
     }
@@ -230,22 +254,17 @@ const char *t_data(void)
 }
 
 enum { FOLDERS = 512 };
-static char folder[FOLDERS][64];
+static char folder[FOLDERS][128];
 static int folders;
-
-static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *ftw)
-{
-    (void)st;
-    (void)flag;
-    (void)ftw;
-    return remove(path);
-}
 
 static void remove_folders(void)
 {
-    for (int i = 0; i < folders; i++) nftw(folder[i], remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    for (int i = 0; i < folders; i++) rf__os_remove_tree(folder[i]);
 }
 
+#if defined(_WIN32) || defined(__wasi__)
+static void watch_signals(void) {}                      /* a test that is interrupted leaves its folders */
+#else
 /* Ctrl-C and CTest's time limit leave no folder.  Not in a forked child: the folders belong to its parent. */
 static pid_t owner;
 
@@ -272,6 +291,7 @@ static void watch_signals(void)
     for (size_t i = 0; i < RF_COUNT(heard); i++)
         if (signal(heard[i], interrupted) == SIG_IGN) signal(heard[i], SIG_IGN);
 }
+#endif
 
 const char *t_folder(void)
 {
@@ -282,8 +302,9 @@ const char *t_folder(void)
     if (folders == FOLDERS) fail_msg("more than %d folders", FOLDERS);
     char *path = folder[folders++];
     const char *where = getenv("TMPDIR");
-    snprintf(path, sizeof folder[0], "%s/roformer-test-XXXXXX", where && strlen(where) < 24 ? where : "/tmp");
-    if (!mkdtemp(path)) fail_msg("cannot make a folder below /tmp");
+    snprintf(path, sizeof folder[0], "%s/roformer-test-XXXXXX",
+             where && strlen(where) < 24 ? where : rf__os_temporary_place());
+    if (rf__os_temporary_folder(path)) fail_msg("cannot make the folder %s", path);
     return path;
 }
 

@@ -1,4 +1,4 @@
-/* test_memory_left.c — mirrors src/base/system/memory_left.c on synthetic trees of /proc and /sys; and the estimated
+/* test_memory_left.c — mirrors src/base/os/os_linux_memory.c on synthetic trees of /proc and /sys; and the estimated
  * memory of a run compared with its actual memory. */
 #define _GNU_SOURCE
 #include <sys/stat.h>

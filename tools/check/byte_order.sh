@@ -7,7 +7,7 @@ order='-U__BYTE_ORDER__ -D__BYTE_ORDER__=__ORDER_BIG_ENDIAN__'
 export order
 bad=0
 # Not src/cli/mpi, which begins with MPI's header: what it includes next is checked with the others.
-find include/roformer/roformer.h src ! -path '*/mpi/*' \( -name '*.c' -o -name '*.cc' -o -name 'roformer.h' \) | sort | xargs -P "$(nproc)" -I{} sh -c '
+{ sh tools/check/sources.sh; find include/roformer/roformer.h src -name '*.cc' -o -name roformer.h; } | xargs -P "$(nproc)" -I{} sh -c '
     # shellcheck disable=SC2086
     "${CC:-cc}" -E $order -Iinclude -Isrc "{}" 2>&1 > /dev/null | grep -q "#error \"big endian: " ||
         { echo "{}: expected #error \"big endian: ...\" on a big-endian machine" >&2; exit 1; }' || bad=1

@@ -3,7 +3,8 @@
 # folder on the same floor.  Where a public header belongs, to the lowest folder that needs it, is in the table `home`
 # below.  The same holds for symbols of the objects, which NM (nm of the target) reads: an object uses no symbol that an
 # object of a higher floor, or of another folder on the same floor, defines, and no header of src/ declares one.
-# Only cli reads the environment, prints or exits; of the library it, bench/ and experiments/ include public headers alone.
+# Only cli reads the environment, prints or exits; of the library it, bench/ and experiments/ include public headers alone,
+# and base/os/os.h.  Headers of one system are included in src/base/os and src/cli/os alone, and where `system` below says why.
 set -eu
 cd "$(dirname "$0")/../.."
 floors="base:0 kernel:1 graph:2 text:3 store:3 model:4 score:4 decode:5 data:5 dist:5 optim:6 train:7 task:8 measure:8 analysis:8 convert:9 pipeline:9 serve:10 cli:11"
@@ -11,10 +12,19 @@ floors="base:0 kernel:1 graph:2 text:3 store:3 model:4 score:4 decode:5 data:5 d
 # Symbols that a lower floor uses, with the reason.
 exceptions='rf__config_families: store reads and writes the keys of every family; the list of families is that of model'
 
-awk -v floors="$floors" '
+# Other files that include headers of a system, which are built on that system alone.
+system='src/serve/: sockets; serve is built on POSIX systems
+src/cli/cmd/cmd_serve.c: signals of serve
+src/cli/mpi/: MPI, on Linux
+src/text/subword/spm_child.c: fork; only with the SentencePiece library
+src/kernel/isa/tiles.c: the permission for AMX that Linux grants'
+
+awk -v floors="$floors" -v system_="$system" '
 BEGIN {
     split(floors, pair, " ")
     for (i in pair) { split(pair[i], f, ":"); floor[f[1]] = f[2] }
+    systems = split(system_, row, "\n")
+    for (i = 1; i <= systems; i++) { of_system[i] = row[i]; sub(/:.*/, "", of_system[i]) }
     belongs("base", "context.h inspect/files.h")
     belongs("kernel", "kernel/acts.def kernel/attention.h kernel/gemm.h kernel/kernels.def kernel/kernels.h kernel/rope.h kernel/rungs.def")
     belongs("text", "tokenizer.h inspect/tokenizers.def")
@@ -52,10 +62,18 @@ FILENAME ~ /^include\// {
     if (floor[to] > floor[from]) { print FILENAME ":" FNR ": floor " floor[from] " (" from ") includes floor " floor[to] ": " name; bad = 1 }
     else if (floor[to] == floor[from] && to != from) { print FILENAME ":" FNR ": " from " includes " to ": " name; bad = 1 }
 }
+/^ *# *include <(unistd|fcntl|dirent|ftw|poll|signal|spawn|sched|semaphore|fnmatch|langinfo|termios|pwd|netdb|dlfcn|link|io|direct|process|windows|winsock2|(sys|arpa|netinet|linux|mach)\/[a-z_]+)\.h>/ && FILENAME !~ /^src\/(base|cli)\/os\// {
+    known = 0
+    for (i = 1; i <= systems; i++) if (index(FILENAME, of_system[i]) == 1) { known = 1; of_use[i] = 1 }
+    if (!known) { print FILENAME ":" FNR ": a header of one system: ask src/base/os/os.h: " $0; bad = 1 }
+}
 /(^|[^a-z_])(printf|puts|exit|abort|getenv|alloca|strcpy|sprintf|atoi)\(/ && folder(FILENAME) != "cli" {
     print FILENAME ":" FNR ": only the program prints, exits or reads the environment; alloca, strcpy, sprintf, atoi never: " $0; bad = 1
 }
-END { exit bad }
+END {
+    for (i = 1; i <= systems; i++) if (!of_use[i]) { print "tools/check/floors.sh: " of_system[i] " includes no header of a system: remove its row"; bad = 1 }
+    exit bad
+}
 ' $(find include/roformer -name '*.h' -o -name '*.def' | sort) $(find src -name '*.[ch]' -o -name '*.inc' | grep '^src/' | sort)
 
 [ $# -gt 1 ] || { echo "floors.sh: expected nm and the objects of the library, got none"; exit 1; }
@@ -98,7 +116,7 @@ END {
 bad=0
 for file in $(find src/cli bench experiments -name '*.[ch]' -o -name '*.def' | sort); do
     for name in $(sed -n 's/^ *# *include "\([^"]*\)".*/\1/p' "$file"); do
-        case $name in *src/*) there=/nowhere ;; roformer/*) there=include/$name ;; cli/*|serve/serve.h|serve/limits.def) there=src/$name ;; *) there=$(dirname "$file")/$name ;; esac
+        case $name in *src/*) there=/nowhere ;; roformer/*) there=include/$name ;; base/os/os.h|base/os/os_windows.h|cli/*|serve/serve.h|serve/limits.def) there=src/$name ;; *) there=$(dirname "$file")/$name ;; esac
         [ -f "$there" ] || { echo "$file: includes $name, which is neither public (roformer/...) nor the programs' own"; bad=1; }
     done
 done

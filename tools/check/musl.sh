@@ -10,7 +10,7 @@ sh tools/check/link_headers.sh $folder
 # checked OPTION...: the syntax of every source; those of the server are built with _GNU_SOURCE
 checked() {
     syntax() { xargs -P "$(nproc)" -I{} musl-gcc -std=c11 -fsyntax-only "$@" -Iinclude -Isrc -idirafter $folder -DRF_SENTENCEPIECE -DROFORMER_VERSION='"0"' {}; }
-    find src -name '*.c' ! -path '*/mpi/*' ! -path 'src/serve/*' ! -name 'isa_*' | sort | syntax "$@"
+    sh tools/check/sources.sh | grep -vE '^src/serve/|/isa_' | syntax "$@"
     [ ! -e $folder/microhttpd.h ] || find src/serve -name '*.c' | sort | syntax -D_GNU_SOURCE= "$@"
 }
 checked

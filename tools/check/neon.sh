@@ -29,12 +29,12 @@ flags="-std=c11 -pthread -static -Iinclude -Isrc -Itests/support/neon -Itests/su
 # Sources of the server are built with _GNU_SOURCE.  Kernels are compiled below.
 # shellcheck disable=SC2086
 syntax() { xargs -P 2 -I{} "$CC" $flags -fsyntax-only -Wno-psabi "$@" {}; }
-find src -name '*.c' ! -path 'src/kernel/*' ! -path '*/mpi/*' ! -path 'src/serve/*' ! -path '*/dynamic/*' | syntax
+sh tools/check/sources.sh | grep -vE '^src/(kernel|serve)/' | syntax
 [ ! -e "$build/include/microhttpd.h" ] || find src/serve -name '*.c' | syntax -D_GNU_SOURCE=
 echo "the syntax of every source: no errors"
 
 # What reads and writes JSON is compiled too; no kernel calls it, so the archive never gives it to the linker.
-sources=$(find src/base src/kernel -name "*.c" | grep -vE "isa_(sse|avx)|isa_amx\.c" | sort)
+sources=$(sh tools/check/sources.sh src/base src/kernel | grep -vE "isa_(sse|avx|wasm)|isa_amx\.c")
 # shellcheck disable=SC2086
 printf '%s\n' $sources tests/support/t.c |
     xargs -P 2 -I{} sh -c '

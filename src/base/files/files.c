@@ -1,16 +1,11 @@
 /* files.c — maps, reads and replaces files; a reader sees the old file or the new one. */
-#define _GNU_SOURCE
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/files/held_folder.h"
 #include "base/files/path.h"
+#include "base/os/os.h"
 
 static rf_status refused(rf_error *why, const char *path, const char *verb)
 {
@@ -31,18 +26,21 @@ static rf_status a_folder(rf_error *why, const char *path)
 /* The size of a regular file; 0 for others. */
 static rf_status check_file(int fd, const rf__held *h, bool pipes, size_t *size, rf_error *why)
 {
-    struct stat st;
-    if (fstat(fd, &st)) return refused(why, h->path, "stat");
-    if (S_ISDIR(st.st_mode)) return a_folder(why, h->path);
-    if (!S_ISREG(st.st_mode) && !pipes) return not_a_file(why, h->path);
-    *size = S_ISREG(st.st_mode) ? (size_t)st.st_size : 0;
+    rf__os_state st;
+    if (rf__os_look_file(fd, &st)) return refused(why, h->path, "stat");
+    if (st.kind == RF__OS_FOLDER) return a_folder(why, h->path);
+    if (st.kind != RF__OS_FILE && !pipes) return not_a_file(why, h->path);
+    if (st.size < 0 || (uint64_t)st.size > SIZE_MAX / 2)
+        return rf_fail(why, RF_EDATA, "%s: expected at most %zu bytes, got %lld", h->path, SIZE_MAX / 2,
+                       (long long)st.size);
+    *size = st.kind == RF__OS_FILE ? (size_t)st.size : 0;
     return h->folder ? rf__held_opened(h, &st, why) : RF_OK;
 }
 
-static rf_status open_any(const rf__held *h, int flags, bool pipes, int *fd, size_t *size, rf_error *why)
+static rf_status open_any(const rf__held *h, int how, bool pipes, int *fd, size_t *size, rf_error *why)
 {
     const char *path = h->path;
-    *fd = openat(h->at, h->below, flags | O_NOCTTY | O_CLOEXEC | (pipes ? 0 : O_NONBLOCK), 0666);
+    *fd = rf__os_open_in(h->at, h->below, how | (pipes ? 0 : RF__OS_NO_WAIT));
     const int e = errno;
     if (*fd < 0 && h->folder && e == ENOENT) rf__held_lacks(h);
     errno = e;
@@ -50,27 +48,27 @@ static rf_status open_any(const rf__held *h, int flags, bool pipes, int *fd, siz
     if (*fd < 0 && errno == ENXIO) return not_a_file(why, path);
     if (*fd < 0) return errno == EISDIR ? a_folder(why, path) : refused(why, path, "open");
     const rf_status status = check_file(*fd, h, pipes, size, why);
-    if (status) close(*fd), *fd = -1;
+    if (status) rf__os_close(*fd), *fd = -1;
     return status;
 }
 
-rf_status rf__open_file(const char *path, int flags, int *fd, size_t *size, rf_error *why)
+rf_status rf__open_file(const char *path, int how, int *fd, size_t *size, rf_error *why)
 {
     const rf__held h = rf__held_none(path);
-    return open_any(&h, flags, false, fd, size, why);
+    return open_any(&h, how, false, fd, size, why);
 }
 
 rf_status rf__held_open(const rf__held *h, int *fd, size_t *size, rf_error *why)
 {
-    return open_any(h, O_RDONLY, false, fd, size, why);
+    return open_any(h, RF__OS_READ, false, fd, size, why);
 }
 
 rf_status rf__must_be_file(const char *path, rf_error *why)
 {
     int fd;
     size_t size;
-    const rf_status status = rf__open_file(path, O_RDONLY, &fd, &size, why);
-    if (!status) close(fd);
+    const rf_status status = rf__open_file(path, RF__OS_READ, &fd, &size, why);
+    if (!status) rf__os_close(fd);
     return status;
 }
 
@@ -85,15 +83,15 @@ rf_status rf__map_open(const rf_ctx *ctx, const char *path, rf_map *out, rf_erro
     rf_status status = rf__held_open(&h, &fd, &size, why);
     if (status) return status;
     if (!size) {
-        close(fd);
+        rf__os_close(fd);
         *out = (rf_map){(const unsigned char *)"", 0, false};
         return RF_OK;
     }
-    void *p = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
+    const void *p = rf__os_map(fd, size);
     const int e = errno;
-    close(fd);
+    rf__os_close(fd);
     errno = e;
-    if (p == MAP_FAILED) return refused(why, path, "map");
+    if (!p) return refused(why, path, "map");
     *out = (rf_map){p, size, true};
     status = rf__check_substitute(path, p, size, why);
     if (status) rf__map_close(ctx, out);
@@ -108,16 +106,13 @@ void rf__map_forget(const rf_map *map, size_t offset, size_t size)
 {
     const size_t from = offset / AROUND * AROUND, end = (offset + size + AROUND - 1) / AROUND * AROUND;
     const size_t to = end < map->size ? end : map->size;
-    if (map->mapped && to > from && offset + size <= map->size) {
-        const uintptr_t at = (uintptr_t)map->data + from;
-        (void)madvise((void *)at, to - from, MADV_DONTNEED);   /* only a hint: a failure has no effect */
-    }
+    if (map->mapped && to > from && offset + size <= map->size) rf__os_map_forget(map->data + from, to - from);
 }
 
 void rf__map_close(const rf_ctx *ctx, rf_map *map)
 {
     (void)ctx;
-    if (map->mapped) munmap((void *)(uintptr_t)map->data, map->size);
+    if (map->mapped) rf__os_unmap(map->data, map->size);
     *map = (rf_map){0};
 }
 
@@ -147,7 +142,7 @@ static rf_status read_whole(const rf_ctx *ctx, const char *path, bool pipes, siz
         return own.data ? copy_of(ctx, &own, path, limit, data, size, why) : RF_EIO;
     const rf__held h = rf__held_of(ctx, path);
     if (rf__held_kept(&h, &own)) return copy_of(ctx, &own, path, limit, data, size, why);
-    rf_status status = open_any(&h, O_RDONLY, pipes, &fd, &expect, why);
+    rf_status status = open_any(&h, RF__OS_READ, pipes, &fd, &expect, why);
     if (status) return status;
     char *buffer = NULL;
     for (;;) {
@@ -161,7 +156,7 @@ static rf_status read_whole(const rf_ctx *ctx, const char *path, bool pipes, siz
             status = rf_fail(why, RF_ENOMEM, "%s: out of memory after %zu bytes", path, n);
             break;
         }
-        const ssize_t got = read(fd, buffer + n, space);
+        const int64_t got = rf__os_read(fd, buffer + n, space);
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) {
             status = refused(why, path, "read");
@@ -171,7 +166,7 @@ static rf_status read_whole(const rf_ctx *ctx, const char *path, bool pipes, siz
             status = rf__check_substitute(path, buffer, n, why);
             if (!status && h.folder) status = rf__held_keep(&h, buffer, n, why);
             if (status) break;
-            close(fd);
+            rf__os_close(fd);
             buffer[n] = 0;
             *data = buffer;
             *size = n;
@@ -179,7 +174,7 @@ static rf_status read_whole(const rf_ctx *ctx, const char *path, bool pipes, siz
         }
         n += (size_t)got;
     }
-    close(fd);
+    rf__os_close(fd);
     rf__free(ctx, buffer);
     return status;
 }
@@ -198,7 +193,7 @@ rf_status rf__write_all(int fd, const void *data, size_t size, const char *path,
 {
     const char *p = data;
     while (size) {
-        const ssize_t n = write(fd, p, size);
+        const int64_t n = rf__os_write(fd, p, size);
         if (n < 0 && errno == EINTR) continue;
         if (n < 0) return refused(why, path, "write");
         p += n;
@@ -210,7 +205,7 @@ rf_status rf__write_all(int fd, const void *data, size_t size, const char *path,
 rf_status rf__path(char *out, size_t size, const char *folder, const char *name, rf_error *why)
 {
     const size_t n = strlen(folder);
-    const int wrote = snprintf(out, size, "%s%s%s", folder, n && folder[n - 1] == '/' ? "" : "/", name);
+    const int wrote = snprintf(out, size, "%s%s%s", folder, n && rf__is_slash(folder[n - 1]) ? "" : "/", name);
     if (wrote < 0 || (size_t)wrote >= size)
         return rf_fail(why, RF_ERANGE, "%.80s.../%.80s: expected a path of at most %zu bytes, got a longer one", folder,
                        name, size - 1);
@@ -219,12 +214,7 @@ rf_status rf__path(char *out, size_t size, const char *folder, const char *name,
 
 rf_status rf__sync_folder(const char *path, rf_error *why)
 {
-    const int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0) return refused(why, path, "open");
-    rf_status status = RF_OK;
-    if (fsync(fd) && errno != EINVAL && errno != EROFS) status = refused(why, path, "sync");
-    close(fd);
-    return status;
+    return rf__os_sync_folder(path) ? refused(why, path, "sync") : RF_OK;
 }
 
 static rf_status sync_parent(const char *path, rf_error *why)
@@ -238,13 +228,13 @@ rf_status rf__temporary_open(const char *path, char *temporary, size_t size, int
 {
     enum { TRIES = 1000 };                         /* the name may be left from an ended process with the same number */
     static atomic_uint number;
-    struct stat st;
-    if (!stat(path, &st) && !S_ISREG(st.st_mode)) return rf_fail(why, RF_EIO, "%s: not a file", path);
+    rf__os_state st;
+    if (!rf__os_look(path, &st) && st.kind != RF__OS_FILE) return rf_fail(why, RF_EIO, "%s: not a file", path);
     for (int i = 0; i < TRIES; i++) {
         const unsigned n = atomic_fetch_add(&number, 1);
-        const int wrote = snprintf(temporary, size, "%s.tmp-%ld-%u", path, (long)getpid(), n);
+        const int wrote = snprintf(temporary, size, "%s.tmp-%ld-%u", path, rf__os_process(), n);
         if (wrote < 0 || (size_t)wrote >= size) return rf_fail(why, RF_ERANGE, "%.100s...: path too long", path);
-        *fd = open(temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        *fd = rf__os_open(temporary, RF__OS_WRITE | RF__OS_CREATE | RF__OS_NEW);
         if (*fd >= 0) return RF_OK;
         if (errno != EEXIST) break;
     }
@@ -254,25 +244,25 @@ rf_status rf__temporary_open(const char *path, char *temporary, size_t size, int
 rf_status rf__replaceable(const char *path, const char *begins, const char *what, rf_error *why)
 {
     char begin[16];
-    struct stat st;
+    rf__os_state st;
     const size_t size = strlen(begins);
-    if (stat(path, &st)) return RF_OK;
-    if (!S_ISREG(st.st_mode)) return rf_fail(why, RF_EIO, "%s: not a file", path);
-    if (!st.st_size) return RF_OK;
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    const ssize_t n = fd < 0 ? -1 : pread(fd, begin, size, 0);
-    if (fd >= 0) close(fd);
-    if (n == (ssize_t)size && !memcmp(begin, begins, size)) return RF_OK;
+    if (rf__os_look(path, &st)) return RF_OK;
+    if (st.kind != RF__OS_FILE) return rf_fail(why, RF_EIO, "%s: not a file", path);
+    if (!st.size) return RF_OK;
+    const int fd = rf__os_open(path, RF__OS_READ);
+    const int64_t n = fd < 0 ? -1 : rf__os_read_at(fd, begin, size, 0);
+    if (fd >= 0) rf__os_close(fd);
+    if (n == (int64_t)size && !memcmp(begin, begins, size)) return RF_OK;
     return rf_fail(why, RF_EARG, "%s: expected a %s to replace, got another file; choose another name", path, what);
 }
 
 /* Renames the temporary file to `path`, unless writing has failed. */
 static rf_status replace(int fd, const char *temporary, const char *path, rf_status status, rf_error *why)
 {
-    if (!status && fsync(fd)) status = refused(why, temporary, "sync");
-    if (close(fd) && !status) status = refused(why, temporary, "close");
-    if (!status && rename(temporary, path)) status = refused(why, path, "replace");
-    if (status) unlink(temporary);
+    if (!status && rf__os_sync(fd)) status = refused(why, temporary, "sync");
+    if (rf__os_close(fd) && !status) status = refused(why, temporary, "close");
+    if (!status && rf__os_rename(temporary, path)) status = refused(why, path, "replace");
+    if (status) rf__os_remove(temporary);
     return status ? status : sync_parent(path, why);
 }
 
@@ -293,16 +283,16 @@ rf_status rf__copy_file(const rf_ctx *ctx, const char *from, const char *to, rf_
     char temporary[4096], *buffer = rf__alloc(ctx, BUFFER);
     int in = -1, out = -1;
     size_t size;
-    rf_status status = buffer ? rf__open_file(from, O_RDONLY, &in, &size, why)
+    rf_status status = buffer ? rf__open_file(from, RF__OS_READ, &in, &size, why)
                               : rf_fail(why, RF_ENOMEM, "%s: out of memory", from);
     if (!status) status = rf__temporary_open(to, temporary, sizeof temporary, &out, why);
-    for (ssize_t n = 1; !status && n;) {
-        n = read(in, buffer, BUFFER);
+    for (int64_t n = 1; !status && n;) {
+        n = rf__os_read(in, buffer, BUFFER);
         if (n < 0 && errno == EINTR) continue;
         status = n < 0 ? refused(why, from, "read") : rf__write_all(out, buffer, (size_t)n, temporary, why);
     }
     if (out >= 0) status = replace(out, temporary, to, status, why);
-    if (in >= 0) close(in);
+    if (in >= 0) rf__os_close(in);
     rf__free(ctx, buffer);
     return status;
 }
@@ -314,11 +304,11 @@ typedef struct few { char first[256], second[256], last[256]; size_t n; } few;  
 static void add_name(few *f, const char *name)
 {
     f->n++;
-    if (f->n == 1 || strverscmp(name, f->last) > 0) snprintf(f->last, sizeof f->last, "%s", name);
-    if (f->n == 1 || strverscmp(name, f->first) < 0) {
+    if (f->n == 1 || rf__compare_numbered(name, f->last) > 0) snprintf(f->last, sizeof f->last, "%s", name);
+    if (f->n == 1 || rf__compare_numbered(name, f->first) < 0) {
         memcpy(f->second, f->first, sizeof f->second);
         snprintf(f->first, sizeof f->first, "%s", name);
-    } else if (f->n == 2 || strverscmp(name, f->second) < 0) {
+    } else if (f->n == 2 || rf__compare_numbered(name, f->second) < 0) {
         snprintf(f->second, sizeof f->second, "%s", name);
     }
 }
@@ -327,13 +317,13 @@ size_t rf__folders_holding(const char *folder, const char *file, char *out, size
 {
     char path[4096], below[4096];
     few f = {.n = 0};
-    DIR *d = folder && file && out && size ? opendir(folder) : NULL;
+    rf__os_folder *d = folder && file && out && size ? rf__os_folder_open(folder) : NULL;
     if (out && size) *out = 0;
-    for (struct dirent *e; d && (e = readdir(d));)
-        if (*e->d_name != '.' && !rf__path(below, sizeof below, folder, e->d_name, NULL) &&
-            !rf__path(path, sizeof path, below, file, NULL) && !access(path, F_OK))
-            add_name(&f, e->d_name);
-    if (d) closedir(d);
+    for (const char *name; d && (name = rf__os_next(d, NULL));)
+        if (*name != '.' && !rf__path(below, sizeof below, folder, name, NULL) &&
+            !rf__path(path, sizeof path, below, file, NULL) && rf__os_exists(path))
+            add_name(&f, name);
+    rf__os_folder_close(d);
     const char *const shown[] = {f.first, f.second, f.n > 3 ? "..." : f.last, f.last};
     for (size_t i = 0; i < f.n && i < RF_COUNT(shown); i++) rf__list_add(out, size, shown[i]);
     return f.n;
@@ -342,7 +332,7 @@ size_t rf__folders_holding(const char *folder, const char *file, char *out, size
 rf_status rf__name_folders_below(const char *folder, const char *file, rf_error *why)
 {
     char names[120], path[4096];
-    if (!why || rf__path(path, sizeof path, folder, file, NULL) || !access(path, F_OK)) return why ? why->code : RF_OK;
+    if (!why || rf__path(path, sizeof path, folder, file, NULL) || rf__os_exists(path)) return why ? why->code : RF_OK;
     const size_t n = strlen(why->text);
     if (rf__folders_holding(folder, file, names, sizeof names))
         snprintf(why->text + n, sizeof why->text - n, "; folders in it have one: %s", names);

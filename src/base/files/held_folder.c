@@ -4,13 +4,10 @@
  * Each is therefore looked at twice, when it is read, and again when the folder is released.  If none has changed, all
  * of them were in the folder at the same time: after the last one was read, and before the first one was looked at
  * again. */
-#define _GNU_SOURCE
-#include <dirent.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #include "base/files/held_folder.h"
+#include "base/files/path.h"
 
 enum {
     NAMES = 1 << 18,                            /* bytes: the names of a larger folder are not listed                 */
@@ -22,7 +19,7 @@ enum {
 typedef struct seen {
     size_t name;                                /* where it begins in `asked`                                         */
     bool there, opened, again;                  /* again: found once more at the end                                  */
-    struct stat is;                             /* of an opened file                                                  */
+    rf__os_state is;                            /* of an opened file                                                  */
     char *data;                                 /* its bytes, if they were read; otherwise NULL                       */
     size_t size;
     struct { void *is; size_t number; void (*drop)(void *made); } made[WAYS];
@@ -36,8 +33,8 @@ struct rf_held_folder {
     int holders;
     char *path;                                 /* without slashes at the end                                         */
     size_t length;
-    DIR *list;                                  /* NULL, if there is `before`: the folder is gone                     */
-    char *names;                                /* a byte of dirent's d_type, and the name; NULL: not listed          */
+    rf__os_folder *list;                        /* NULL, if there is `before`: the folder is gone                     */
+    char *names;                                /* a byte of rf__os_kind, and the name;    NULL: not listed          */
     size_t bytes;
     seen *file;
     size_t files, capacity;
@@ -48,22 +45,23 @@ struct rf_held_folder {
 
 /* ---- the list of names ------------------------------------------------------------------------------------------- */
 
-static bool plain(unsigned char type) { return type == DT_REG || type == DT_DIR; }
+static bool plain(int kind) { return kind == RF__OS_FILE || kind == RF__OS_FOLDER; }
 
 /* RF_ENOMEM. A folder with too many names has no list. */
 static rf_status list_names(rf_held_folder *f)
 {
     size_t capacity = 0;
-    for (struct dirent *e; (e = readdir(f->list));) {
-        const size_t n = strlen(e->d_name) + 2;
+    rf__os_kind kind;
+    for (const char *name; (name = rf__os_next(f->list, &kind));) {
+        const size_t n = strlen(name) + 2;
         if (f->bytes + n > NAMES) {
             rf__free(f->ctx, f->names);
             f->names = NULL;
             return RF_OK;
         }
         if (!rf__grow(f->ctx, &f->names, &capacity, f->bytes + n + USUAL, 1)) return RF_ENOMEM;
-        f->names[f->bytes] = (char)e->d_type;
-        memcpy(f->names + f->bytes + 1, e->d_name, n - 1);
+        f->names[f->bytes] = (char)kind;
+        memcpy(f->names + f->bytes + 1, name, n - 1);
         f->bytes += n;
     }
     return RF_OK;
@@ -78,34 +76,27 @@ static const char *listed(const rf_held_folder *f, const char *name)
 
 static bool exists(const rf_held_folder *f, const char *name)
 {
-    return f->list && !faccessat(dirfd(f->list), name, F_OK, 0);
+    return f->list && rf__os_exists_in(f->list, name);
 }
 
 static bool look(const rf_held_folder *f, const char *name)
 {
     if (!f->names || strchr(name, '/')) return exists(f, name);
     const char *at = listed(f, name);
-    return at && (plain((unsigned char)*at) || exists(f, name));
+    return at && (plain(*at) || exists(f, name));
 }
 
 /* ---- finding ----------------------------------------------------------------------------------------------------- */
 
-static bool climbs(const char *name)
-{
-    for (const char *at = name; (at = strstr(at, "..")); at += 2)
-        if ((at == name || at[-1] == '/') && (!at[2] || at[2] == '/')) return true;
-    return false;
-}
-
 /* The name in the folder; NULL: the path is not in it. */
 static const char *name_in(const rf_held_folder *f, const char *path)
 {
-    if (strncmp(path, f->path, f->length) || (path[f->length] && path[f->length] != '/')) return NULL;
-    for (path += f->length; *path == '/' || (path[0] == '.' && (!path[1] || path[1] == '/'));) path++;
-    return climbs(path) ? NULL : path;
+    if (strncmp(path, f->path, f->length) || (path[f->length] && !rf__is_slash(path[f->length]))) return NULL;
+    for (path += f->length; rf__is_slash(*path) || (path[0] == '.' && (!path[1] || rf__is_slash(path[1])));) path++;
+    return rf__climbs(path) ? NULL : path;
 }
 
-rf__held rf__held_none(const char *path) { return (rf__held){NULL, path, AT_FDCWD, path, path}; }
+rf__held rf__held_none(const char *path) { return (rf__held){NULL, path, NULL, path, path}; }
 
 rf__held rf__held_of(const rf_ctx *ctx, const char *path)
 {
@@ -117,7 +108,7 @@ rf__held rf__held_of(const rf_ctx *ctx, const char *path)
         if (name) h.folder = f, h.name = name;
     }
     pthread_mutex_unlock(&ctx->folders->lock);
-    if (h.folder && h.folder->list) h.at = dirfd(h.folder->list), h.below = h.name;
+    if (h.folder && h.folder->list) h.at = h.folder->list, h.below = h.name;
     return h;
 }
 
@@ -152,10 +143,9 @@ static seen *add(rf_held_folder *f, const char *name, bool there)
     return &f->file[f->files++];
 }
 
-static bool same(const struct stat *a, const struct stat *b)
+static bool same(const rf__os_state *a, const rf__os_state *b)
 {
-    return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
-           a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+    return rf__os_same(a, b) && a->size == b->size && a->modified == b->modified;
 }
 
 static rf_status changed(const rf_held_folder *f, const char *name, rf_error *why)
@@ -175,14 +165,14 @@ bool rf__held_there(const rf__held *h)
 
 bool rf__held_is_folder(const rf__held *h)
 {
-    struct stat st;
+    rf__os_state st;
     if (!*h->name) return true;
-    return rf__held_there(h) && !fstatat(h->at, h->below, &st, 0) && S_ISDIR(st.st_mode);
+    return rf__held_there(h) && !rf__os_look_in(h->at, h->below, &st) && st.kind == RF__OS_FOLDER;
 }
 
-rf_status rf__held_opened(const rf__held *h, const struct stat *st, rf_error *why)
+rf_status rf__held_opened(const rf__held *h, const rf__os_state *st, rf_error *why)
 {
-    if (!S_ISREG(st->st_mode)) return RF_OK;                       /* a pipe has no state to compare */
+    if (st->kind != RF__OS_FILE) return RF_OK;                       /* a pipe has no state to compare */
     const seen *s = find(h->folder, h->name);
     if (s && (!s->there || (s->opened && !same(&s->is, st)))) return changed(h->folder, h->name, why);
     if (s && s->opened) return RF_OK;
@@ -256,7 +246,7 @@ void rf__folder_forget(rf_held_folder *f)
     const rf_ctx *ctx = f->ctx;
     drop_made(f);
     for (size_t i = 0; i < f->files; i++) rf__free(ctx, f->file[i].data);
-    if (f->list) closedir(f->list);
+    rf__os_folder_close(f->list);
     rf__free(ctx, f->file);
     rf__free(ctx, f->asked);
     rf__free(ctx, f->names);
@@ -265,25 +255,26 @@ void rf__folder_forget(rf_held_folder *f)
 }
 
 /* NULL: there is no such folder in the file system. */
-static DIR *open_list(const rf_ctx *ctx, const char *folder)
+static rf__os_folder *open_list(const rf_ctx *ctx, const char *folder)
 {
     rf_map memory;
-    return folder[strspn(folder, "/")] && !rf__find_in_memory(ctx, folder, &memory, NULL) ? opendir(folder) : NULL;
+    const bool other = !folder[strspn(folder, "/")] || rf__find_in_memory(ctx, folder, &memory, NULL);
+    return other ? NULL : rf__os_folder_open(folder);
 }
 
-static rf_status hold_anew(const rf_ctx *ctx, const char *folder, DIR *list, const rf_held_folder *before,
-                           rf_held_folder **out, rf_error *why)
+static rf_status hold_anew(const rf_ctx *ctx, const char *folder, rf__os_folder *list,
+                           const rf_held_folder *before, rf_held_folder **out, rf_error *why)
 {
     rf_held_folder *f = rf__calloc(ctx, 1, sizeof *f);
     if (f) *f = (rf_held_folder){.ctx = ctx, .thread = pthread_self(), .holders = 1, .list = list, .before = before};
-    else if (list) closedir(list);
+    else rf__os_folder_close(list);
     if (f) f->path = rf__strdup(ctx, folder);
     if (!f || !f->path || (list && list_names(f))) {
         rf__folder_forget(f);
         return rf_fail(why, RF_ENOMEM, "%.200s: out of memory", folder);
     }
     f->length = strlen(folder);
-    while (folder[f->length - 1] == '/') f->length--;
+    while (rf__is_slash(folder[f->length - 1])) f->length--;
     f->path[f->length] = 0;
     pthread_mutex_lock(&ctx->folders->lock);
     f->next = ctx->folders->held;
@@ -298,7 +289,7 @@ rf_status rf__folder_hold_again(const rf_ctx *ctx, const char *folder, const rf_
 {
     *out = rf__held_of(ctx, folder).folder;
     if (*out) return (*out)->holders++, RF_OK;
-    DIR *list = open_list(ctx, folder);
+    rf__os_folder *list = open_list(ctx, folder);
     return list || before ? hold_anew(ctx, folder, list, before, out, why) : RF_OK;
 }
 
@@ -310,8 +301,8 @@ rf_status rf_folder_hold(const rf_ctx *ctx, const char *folder, rf_held_folder *
 
 static bool differs(const rf_held_folder *f, const seen *s, const char *name, bool there)
 {
-    struct stat st;
-    return there != s->there || (s->opened && (fstatat(dirfd(f->list), name, &st, 0) || !same(&s->is, &st)));
+    rf__os_state st;
+    return there != s->there || (s->opened && (rf__os_look_in(f->list, name, &st) || !same(&s->is, &st)));
 }
 
 /* The first file that is not what it was; NULL: there is none. */
@@ -319,10 +310,11 @@ static const char *first_changed(rf_held_folder *f)
 {
     const rf_held_folder *b = f->before;
     if (f->names) {
-        rewinddir(f->list);
-        for (struct dirent *e; (e = readdir(f->list));) {
-            seen *s = find_own(f, e->d_name);
-            if (s) s->again = plain(e->d_type) || exists(f, e->d_name);
+        rf__os_kind kind;
+        rf__os_again(f->list);
+        for (const char *name; (name = rf__os_next(f->list, &kind));) {
+            seen *s = find_own(f, name);
+            if (s) s->again = plain((int)kind) || exists(f, name);
         }
     }
     for (size_t i = 0; i < f->files; i++) {
@@ -347,7 +339,7 @@ rf_status rf_folder_release(rf_held_folder **held, rf_status status, rf_error *w
 static void settle(rf_held_folder *f)
 {
     drop_made(f);
-    closedir(f->list);
+    rf__os_folder_close(f->list);
     f->list = NULL;
     rf__free(f->ctx, f->names);
     f->names = NULL;

@@ -4,16 +4,16 @@
 #define RF_HELD_FOLDER_H
 
 #include <pthread.h>
-#include <sys/stat.h>
 
 #include "base/base.h"
+#include "base/os/os.h"
 #include "roformer/inspect/files.h"
 
 /* A path, and where it is if this thread holds its folder. */
 typedef struct rf__held {
     rf_held_folder *folder;             /* NULL: the path is in no folder that is held                                */
     const char *name;                   /* in the folder; points into `path`                                          */
-    int at;                             /* for openat and the like: at, below                                         */
+    const rf__os_folder *at;            /* for rf__os_open_in and the like: at, below                                 */
     const char *below, *path;
 } rf__held;
 rf__held rf__held_of(const rf_ctx *ctx, const char *path);
@@ -32,7 +32,7 @@ rf_status rf__held_open(const rf__held *h, int *fd, size_t *size, rf_error *why)
  *   made       that; NULL: there is nothing */
 bool rf__held_there(const rf__held *h);
 bool rf__held_is_folder(const rf__held *h);
-rf_status rf__held_opened(const rf__held *h, const struct stat *st, rf_error *why);
+rf_status rf__held_opened(const rf__held *h, const rf__os_state *st, rf_error *why);
 void rf__held_lacks(const rf__held *h);
 rf_status rf__held_keep(const rf__held *h, const char *data, size_t size, rf_error *why);
 bool rf__held_kept(const rf__held *h, rf_map *out);

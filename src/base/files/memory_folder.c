@@ -2,8 +2,6 @@
  * (files.c). See include/roformer/inspect/files.h. */
 #include <pthread.h>
 #include <stdio.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/context.h"
 #include "base/files/held_folder.h"
@@ -163,17 +161,17 @@ bool rf__is_there(const rf_ctx *ctx, const char *path)
     rf_map map;
     if (rf__find_in_memory(ctx, path, &map, NULL)) return map.data != NULL;
     const rf__held h = rf__held_of(ctx, path);
-    return h.folder ? rf__held_there(&h) : !access(path, F_OK);
+    return h.folder ? rf__held_there(&h) : rf__os_exists(path);
 }
 
 bool rf__holds_folder(const rf_ctx *ctx, const char *path)
 {
-    struct stat st;
+    rf__os_state st;
     const char *name;
     const rf_memory_folder *f = folder_of(ctx, path, &name);
     if (!f) {
         const rf__held h = rf__held_of(ctx, path);
-        return h.folder ? rf__held_is_folder(&h) : !stat(path, &st) && S_ISDIR(st.st_mode);
+        return h.folder ? rf__held_is_folder(&h) : !rf__os_look(path, &st) && st.kind == RF__OS_FOLDER;
     }
     size_t n = strlen(name);
     while (n && name[n - 1] == '/') n--;

@@ -1,6 +1,7 @@
 /* model_folder.c — where a folder has its model: in itself, or below, as sentence-transformers wrote it before 1.2.
  *
  *     modules.json    [{"type": "...Transformer", "path": "0_Transformer"}, ...] */
+#include "base/files/path.h"
 #include "base/json.h"
 #include "roformer/inspect/files.h"
 
@@ -8,7 +9,7 @@
 static const char *first_path(const json_t *modules)
 {
     const char *below = json_string_value(json_object_get(json_array_get(modules, 0), "path"));
-    return below && *below != '/' && !strstr(below, "..") ? below : "";
+    return below && rf__stays_below(below) ? below : "";
 }
 
 const char *rf__model_folder(const rf_ctx *ctx, const char *folder, char path[4096])

@@ -9,12 +9,11 @@
  * then sleeps. Waiting therefore does not keep a shared machine busy, as an OpenMP barrier would
  * (docs/architecture.md). If a second thread comes while a job runs, or a body starts another job, the caller does the
  * work alone. So does a forked process, which has no workers. */
-#define _GNU_SOURCE
 #include <pthread.h>
 #include <stdatomic.h>
-#include <unistd.h>
 
 #include "base/context.h"
+#include "base/os/os.h"
 #include "base/system/thread.h"
 
 enum { LOOKS = 1500 };                  /* at 10 to 40 nanoseconds each */
@@ -26,7 +25,7 @@ struct rf__thread_pool {
     pthread_cond_t work, finished;
     int started;                        /* workers; fewer than requested if the system grants no more threads */
     bool tried;
-    pid_t owner;                        /* the process that owns them */
+    long owner;                         /* the process that owns them */
     _Atomic(rf_body *) body;            /* the job; written while no index is left to take */
     _Atomic(void *) arg;
     _Atomic uint32_t n;
@@ -131,7 +130,7 @@ static void run(struct rf__thread_pool *p, uint32_t n, rf_body *body, void *arg)
 static void start(struct rf__thread_pool *p)
 {
     p->tried = true;
-    p->owner = getpid();
+    p->owner = rf__os_process();
     for (int i = 0; i < p->ctx->threads - 1; i++) {
         struct worker *w = &p->worker[i];
         *w = (struct worker){.pool = p, .number = i + 1};
@@ -160,7 +159,7 @@ void rf__pool_free(rf_ctx *ctx)
     struct rf__thread_pool *p = ctx->pool;
     if (!p) return;
     ctx->pool = NULL;
-    if (p->tried && p->owner != getpid()) {     /* forked: there is no thread to wait for, and locks keep their state */
+    if (p->tried && p->owner != rf__os_process()) {     /* forked: no thread to wait for, and locks keep their state */
         rf__free(ctx, p);
         return;
     }
@@ -181,7 +180,7 @@ void rf__parallel(const rf_ctx *ctx, int64_t n, rf_body *body, void *arg)
     struct rf__thread_pool *p = ctx->pool;
     if (p && n > 1 && n <= UINT32_MAX - 1024 && !pthread_mutex_trylock(&p->job_lock)) {
         if (!p->tried) start(p);
-        const bool ours = p->owner == getpid();
+        const bool ours = p->owner == rf__os_process();
         if (ours) run(p, (uint32_t)n, body, arg);
         pthread_mutex_unlock(&p->job_lock);
         if (ours) return;

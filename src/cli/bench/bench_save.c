@@ -7,12 +7,10 @@
  *               writer uses
  *
  * The first save of each run is a warm-up: it finds a disk cache that has not been used. */
-#define _GNU_SOURCE
-#include <ftw.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
+#include "base/os/os.h"
 #include "roformer/inspect/files.h"
 #include "cli/bench/bench.h"
 #include "roformer/context.h"
@@ -40,14 +38,6 @@ static rf_status write_file(const char *path, const char *text, size_t size, rf_
     cli_out_discard(&out);
     return status;
 }
-
-static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *ftw)
-{
-    (void)st, (void)kind, (void)ftw;
-    return remove(path), 0;
-}
-
-static void remove_folder(const char *path) { nftw(path, remove_one, 8, FTW_DEPTH | FTW_PHYS); }
 
 /* ---- random words ---- */
 
@@ -86,9 +76,9 @@ static double bytes_of(const char *folder)
     static const char *const file[] = {RF_FILE_WEIGHTS, RF_FILE_MOMENTS};
     double sum = 0;
     char path[4096];
-    struct stat st;
+    rf__os_state st;
     for (size_t i = 0; i < CLI_COUNT(file); i++)
-        if (!cli_join(path, sizeof path, folder, file[i], NULL) && !stat(path, &st)) sum += (double)st.st_size;
+        if (!cli_join(path, sizeof path, folder, file[i], NULL) && !rf__os_look(path, &st)) sum += (double)st.size;
     return sum;
 }
 
@@ -132,7 +122,7 @@ static rf_status train(saving *s, const char *folder, bool synchronously, rf_err
     o.save_synchronously = synchronously;
     s->seen = 0;
     status = rf_pretrain(j->b.io->ctx, &o, note_step, s, why);
-    remove_folder(out);
+    rf__os_remove_tree(out);
     return status;
 }
 
@@ -193,7 +183,7 @@ static rf_status save_shape(bench_job *j)
     char folder[] = "roformer-bench-XXXXXX";
     rf_error *why = &j->b.io->why;
     saving s = {.j = j};
-    if (!mkdtemp(folder))
+    if (rf__os_temporary_folder(folder))
         return rf_fail(why, RF_EIO, "%s: cannot create: the current folder is what this measures", folder);
     cli_signals_catch();
     rf_status status = put_text(j->b.io->ctx, folder, &j->config, why);
@@ -203,7 +193,7 @@ static rf_status save_shape(bench_job *j)
         if (!status)
             add_run(&s, wait[kind] + at * (SAVES - WARM), longer[kind] + at * (SAVES - WARM), &plain[kind][at]);
     }
-    remove_folder(folder);
+    rf__os_remove_tree(folder);
     for (int kind = 0; kind < 2 && !status; kind++)
         put_row(j, what[kind], s.bytes, wait[kind], longer[kind], N, median(plain[kind], ROUNDS));
     return status;

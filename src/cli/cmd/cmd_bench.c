@@ -1,8 +1,8 @@
 /* cmd_bench.c — roformer bench: speed, relative to what the machine can do. */
 #include <string.h>
-#include <sys/resource.h>
 
 #include "cli/bench/bench.h"
+#include "cli/os/program.h"
 #include "cli/shell/commands.h"
 
 /* ---- the table of cases ------------------------------------------------------------------------------------------ */
@@ -68,11 +68,7 @@ static rf_status run_case(bench_job *j, const struct bench_case *c)
 }
 
 /* The maximum memory of this process so far, in MB. */
-static double peak_memory(void)
-{
-    struct rusage u;
-    return getrusage(RUSAGE_SELF, &u) ? 0 : 1.024e-3 * (double)u.ru_maxrss;
-}
+static double peak_memory(void) { return 1e-6 * cli_os_peak_memory(); }
 
 /* Weights in int8 are for inference only. */
 static bool multiplies_in(const char *name, rf_type type, rf_error *why)

@@ -1,15 +1,11 @@
 /* cmd_demo.c — roformer demo: shows the program with the commands that a user would type. */
-#define _GNU_SOURCE
 #include <errno.h>
-#include <ftw.h>
-#include <spawn.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
+#include "base/os/os.h"
 #include "cli/shell/commands.h"
 #include "cli/io/io.h"
+#include "cli/os/program.h"
 
 struct args { const char *model, *sentence_model, *lines; };
 
@@ -50,10 +46,8 @@ typedef struct job {
 /* Prints the command and runs it; its output follows, and its exit code is passed on. model: or NULL. */
 static int run_command(job *j, const char *model, const char *shown, const char *const arguments[], int n)
 {
-    extern char **environ;
     const char *all[16 + BLANKS] = {"roformer"};
-    int count = 1, code = 0;
-    pid_t pid;
+    int count = 1;
     for (int i = 0; i < n; i++) all[count++] = arguments[i];
     if (model) {
         all[count++] = "-m";
@@ -62,13 +56,10 @@ static int run_command(job *j, const char *model, const char *shown, const char 
     printf("\n%s$ roformer %s%s%s%s\n", j->io->color_out ? "\033[1;32m" : "", shown, model ? " -m " : "",
            model ? model : "", j->io->color_out ? "\033[0m" : "");
     if (cli_flush(&j->io->why)) return cli_exit(j->io);
-    const int e = posix_spawn(&pid, j->self, NULL, NULL, (char *const *)(uintptr_t)all, environ);
-    if (e) {
-        rf_fail(&j->io->why, RF_EIO, "%.200s cannot be run: %s", j->self, strerror(e));
-        return cli_exit(j->io);
-    }
-    while (waitpid(pid, &code, 0) < 0 && errno == EINTR) {}
-    return WIFEXITED(code) ? WEXITSTATUS(code) : 128 + WTERMSIG(code);
+    const int code = cli_os_run(j->self, all, -1);
+    if (code >= 0) return code;
+    rf_fail(&j->io->why, RF_EIO, "%.200s cannot be run: %s", j->self, strerror(errno));
+    return cli_exit(j->io);
 }
 
 /* ---- the acts ---------------------------------------------------------------------------------------------------- */
@@ -122,22 +113,15 @@ static int compare(job *j)
 
 /* ---- the folder of the acts -------------------------------------------------------------------------------------- */
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
-{
-    (void)st, (void)type, (void)at;
-    (void)remove(path);
-    return 0;
-}
-
 static rf_status make_folder(job *j)
 {
     char path[4200];
     rf_error *why = &j->io->why;
-    const char *temporary = getenv("TMPDIR");
-    snprintf(j->folder, sizeof j->folder, "%.4000s/roformer-demo-XXXXXX", temporary && *temporary ? temporary : "/tmp");
-    if (!mkdtemp(j->folder)) return rf_fail(why, RF_EIO, "%s: cannot create: %s", j->folder, strerror(errno));
+    snprintf(j->folder, sizeof j->folder, "%.4000s/roformer-demo-XXXXXX", cli_temporary_place());
+    if (rf__os_temporary_folder(j->folder))
+        return rf_fail(why, RF_EIO, "%s: cannot create: %s", j->folder, strerror(errno));
     snprintf(path, sizeof path, "%s/sentences.txt", j->folder);
-    FILE *f = fopen(path, "w");
+    FILE *f = rf__os_stream(path, "w");
     for (int i = 0; i < SENTENCES && f; i++) fprintf(f, "%s\n", sentences[i]);
     if (!f || fclose(f)) return rf_fail(why, RF_EIO, "%s: cannot write: %s", path, strerror(errno));
     return RF_OK;
@@ -150,16 +134,15 @@ static int run(void *arguments, cli_io *io)
     char masked[4096], vectors[4096];
     cli_lines lines;
     int code = 0;
-    const ssize_t n = readlink("/proc/self/exe", j.self, sizeof j.self - 1);
-    if (n <= 0) rf_fail(&io->why, RF_EIO, "cannot find this program: %s", strerror(errno));
-    else j.self[n] = 0;
+    if (!rf__os_self(j.self, sizeof j.self))
+        rf_fail(&io->why, RF_EIO, "cannot find this program: %s", strerror(errno));
     if (!io->why.code) cli_model_folder(j.a->model, masked, sizeof masked, &io->why);
     if (!io->why.code) cli_sentence_folder(sentence_model(&j), vectors, sizeof vectors, &io->why);
     if (!io->why.code && j.a->lines && !cli_lines_open(io->ctx, &lines, j.a->lines, &io->why)) cli_lines_close(&lines);
     if (io->why.code || make_folder(&j)) return cli_exit(io);
     printf("masked language model: %s\nsentence model: %s\n", masked, vectors);
     for (size_t i = 0; i < sizeof act / sizeof *act && !code; i++) code = act[i](&j);
-    nftw(j.folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    rf__os_remove_tree(j.folder);
     if (!code) printf("\nroformer help lists the commands; roformer pretrain trains a model on your own text.\n");
     return code ? code : cli_exit(io);
 }

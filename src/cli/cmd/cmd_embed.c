@@ -11,8 +11,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "base/os/os.h"
 #include "cli/shell/commands.h"
 #include "cli/shared/embedding.h"
 #include "cli/io/io.h"
@@ -143,7 +143,7 @@ static rf_status open_output(job *j)
     for (int i = 0; i < j->a->files.n && !status; i++) status = cli_not_input(j->a->output, j->a->files.item[i], why);
     if (!status) status = cli_out_open(&j->out, j->a->output, why);
     if (status) return status;
-    if (j->out.fd == 1 && j->a->format != JSONL && isatty(1))
+    if (j->out.fd == 1 && j->a->format != JSONL && rf__os_terminal(1))
         return rf_fail(why, RF_EARG,
                        "--output: expected a file or a pipe, got a terminal; use -o FILE, or --format jsonl");
     j->rows = &j->out;
@@ -264,7 +264,7 @@ static rf_status find_files(job *j)
 {
     const cli_list *files = &j->a->files;
     for (int i = 0; i < files->n; i++)
-        if (strcmp(files->item[i], "-") && access(files->item[i], R_OK))
+        if (strcmp(files->item[i], "-") && !rf__os_readable(files->item[i]))
             return rf_fail(&j->io->why, RF_EIO, "%.200s: cannot open: %s", files->item[i], strerror(errno));
     return RF_OK;
 }

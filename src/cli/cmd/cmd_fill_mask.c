@@ -3,8 +3,8 @@
  * JSON output has the form of the fill-mask pipeline of transformers: {score, token, token_str, sequence}. */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
+#include "base/os/os.h"
 #include "cli/shell/commands.h"
 #include "cli/io/io.h"
 #include "cli/shared/unread.h"
@@ -52,8 +52,8 @@ static rf_status first_piece(const job *j, const char *word, int32_t *id, size_t
 
 static bool is_file(const char *path)
 {
-    struct stat st;
-    return !stat(path, &st) && S_ISREG(st.st_mode);
+    rf__os_state st;
+    return !rf__os_look(path, &st) && st.kind == RF__OS_FILE;
 }
 
 /* A word that is not in the vocabulary is replaced by its first piece, as in transformers. */

@@ -4,11 +4,10 @@
  *
  * All available prompts are generated together and printed in order: the first unfinished text as it is generated, the
  * others, as far as they are complete, after it. */
-#define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "base/os/os.h"
 #include "cli/shell/commands.h"
 #include "cli/shared/generating.h"
 #include "cli/io/io.h"
@@ -240,22 +239,21 @@ static rf_status from_file(job *j)
 {
     cli_lines in;
     const char *line;
-    size_t size, n = 0;
-    char *text = NULL;
-    FILE *all = open_memstream(&text, &n);
-    if (!all) return cli_no_memory(j->io);
+    size_t size;
+    rf__os_text all;
+    if (!rf__os_text_open(&all)) return cli_no_memory(j->io);
     rf_status status = cli_lines_open(j->io->ctx, &in, j->a->prompt_file, &j->io->why);
     for (bool first = true; !status && !(status = cli_lines_next(&in, &line, &size, &j->io->why)) && line;
          first = false) {
-        if (!first) fputc('\n', all);
-        fwrite(line, 1, size, all);
+        if (!first) fputc('\n', all.to);
+        fwrite(line, 1, size, all.to);
     }
-    const bool whole = !fclose(all);
+    const bool whole = rf__os_text_close(&all);
     cli_lines_close(&in);
     if (!status && !whole) status = cli_no_memory(j->io);
-    if (!status && !cli_stopped()) status = cli_window_add(&j->window, text, n, &j->io->why);
+    if (!status && !cli_stopped()) status = cli_window_add(&j->window, all.text, all.size, &j->io->why);
     if (!status) status = answer(j, NULL);
-    free(text);
+    free(all.text);
     return status;
 }
 
@@ -269,7 +267,7 @@ static int run(void *arguments, cli_io *io)
     if (!status)
         status = j.a->prompt_file ? from_file(&j)
                                   : cli_window_run(io, &j.a->texts, &j.window, &j.first, answer, &j);
-    if (!status && j.tokens && j.seconds > 0 && isatty(2))
+    if (!status && j.tokens && j.seconds > 0 && rf__os_terminal(2))
         cli_note(io, "%lld tokens, %.1f in a second", (long long)j.tokens, (double)j.tokens / j.seconds);
     rf_encoding_clear(&j.e);
     json_decref(j.seen);

@@ -1,8 +1,8 @@
 /* cmd_index.c — roformer index: writes the vectors of lines to a folder that roformer search reads. */
-#define _GNU_SOURCE                     /* realpath */
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/os/os.h"
 #include "cli/shell/commands.h"
 #include "cli/shared/embedding.h"
 #include "cli/io/io.h"
@@ -106,7 +106,7 @@ static rf_status begin(job *j)
     o.model_name = cli_sentence_name(j->a->model, name, sizeof name);
     char folder[4096];
     status = cli_sentence_folder(j->a->model, folder, sizeof folder, why);
-    char *path = status ? NULL : realpath(folder, NULL);
+    char *path = status ? NULL : rf__os_whole_path(folder);
     if (path && rf_utf8_check(path, strlen(path)) == strlen(path)) o.model_path = path;
     if (!status) status = rf_index_create(j->io->ctx, j->a->output, &o, &j->writer, why);
     free(path);

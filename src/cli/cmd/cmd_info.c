@@ -1,9 +1,6 @@
 /* cmd_info.c — roformer info: describes a model folder, or the program and this machine. */
-#define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>
-#include <sys/utsname.h>
-#include <unistd.h>
 
 #include <utf8proc.h>
 #include <zlib.h>
@@ -12,6 +9,7 @@
 #include "cli/shared/info_units.h"
 #include "cli/shell/commands.h"
 #include "cli/io/io.h"
+#include "cli/os/program.h"
 #include "roformer/inspect/folder.h"
 #include "roformer/inspect/files.h"
 #include "roformer/inspect/positions.h"
@@ -66,32 +64,11 @@ static void print_object(const json_t *object, int indent)
 
 /* ---- --env ------------------------------------------------------------------------------------------------------- */
 
-/* The value of the first line "key : value" of a file of /proc. */
-static bool proc_value(const char *path, const char *key, char *out, size_t size)
-{
-    char line[4096];
-    bool found = false;
-    FILE *f = fopen(path, "re");
-    while (f && !found && fgets(line, sizeof line, f)) {
-        const char *colon = strchr(line, ':');
-        if (strncmp(line, key, strlen(key)) || !colon) continue;
-        colon += 1 + strspn(colon + 1, " \t");
-        snprintf(out, size, "%.*s", (int)strcspn(colon, "\n"), colon);
-        found = true;
-    }
-    if (f) fclose(f);
-    return found;
-}
-
-/* The units that the kernel reports, and how the library uses them. */
+/* The units that the system reports, and how the library uses them. */
 static void processor_units(json_t **o, const cli_io *io)
 {
     char flags[4096], spaced[4096 + 2];
-    static const char *const key[] = {"flags", "Features"};
-    bool found = info_processor(flags, sizeof flags);
-    for (size_t i = 0; i < CLI_COUNT(key) && !found; i++)
-        found = proc_value("/proc/cpuinfo", key[i], flags, sizeof flags);
-    if (!found) return;
+    if (!cli_os_describe(CLI_OS_UNITS, flags, sizeof flags)) return;
     snprintf(spaced, sizeof spaced, " %s ", flags);
     cli_json_set(o, "units", info_units(spaced, rf_ctx_isa(io->ctx)));
 }
@@ -99,7 +76,6 @@ static void processor_units(json_t **o, const cli_io *io)
 static json_t *environment(const cli_io *io)
 {
     json_t *o = json_object(), *rungs = json_array(), *with = json_object();
-    struct utsname u;
     char text[256], memory[64];
     cli_json_set(&o, "version", json_string(rf_version()));
 #if defined(__clang__)
@@ -110,11 +86,8 @@ static json_t *environment(const cli_io *io)
 #ifdef RF_BUILD_TYPE
     cli_json_set(&o, "build", json_string(RF_BUILD_TYPE));
 #endif
-    if (!uname(&u)) {
-        snprintf(text, sizeof text, "%.60s %.60s %.60s", u.sysname, u.release, u.machine);
-        cli_json_set(&o, "system", json_string(text));
-    }
-    if (proc_value("/proc/cpuinfo", "model name", text, sizeof text))
+    if (cli_os_describe(CLI_OS_SYSTEM, text, sizeof text)) cli_json_set(&o, "system", json_string(text));
+    if (cli_os_describe(CLI_OS_PROCESSOR, text, sizeof text))
         cli_json_set(&o, "processor", cli_text_json(text, strlen(text)));
     processor_units(&o, io);
     json_t *missing = json_object();
@@ -126,10 +99,10 @@ static json_t *environment(const cli_io *io)
     cli_json_set(&o, "rungs_missing", missing);
     cli_json_set(&o, "rung", json_string(rf_ctx_isa(io->ctx)));
     cli_json_set(&o, "threads", json_integer(rf_ctx_threads(io->ctx)));
-    cli_json_set(&o, "processors", json_integer(sysconf(_SC_NPROCESSORS_ONLN)));
+    cli_json_set(&o, "processors", json_integer(cli_os_processors()));
     cli_json_set(&o, "products", json_string(rf_gemm_backend(io->ctx)));
-    if (proc_value("/proc/meminfo", "MemTotal", memory, sizeof memory)) cli_json_set(&o, "memory", json_string(memory));
-    if (proc_value("/proc/meminfo", "MemAvailable", memory, sizeof memory))
+    if (cli_os_describe(CLI_OS_MEMORY, memory, sizeof memory)) cli_json_set(&o, "memory", json_string(memory));
+    if (cli_os_describe(CLI_OS_MEMORY_FREE, memory, sizeof memory))
         cli_json_set(&o, "memory_free", json_string(memory));
     cli_json_set(&with, "jansson", json_string(JANSSON_VERSION));
     cli_json_set(&with, "utf8proc", json_string(utf8proc_version()));

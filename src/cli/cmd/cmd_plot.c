@@ -2,12 +2,10 @@
  *
  * The script with its data is kept next to the plot (loss.svg, loss.gp; loss.png, loss.png.gp), so that its style can
  * be edited. */
-#define _GNU_SOURCE
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli/shell/commands.h"
 #include "cli/plot/curves.h"

@@ -1,12 +1,10 @@
 /* cmd_position_report.c — roformer position-report: what a trained model does with positions. */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "base/os/os.h"
 #include "cli/shell/commands.h"
 #include "cli/plot/lab.h"
 #include "cli/plot/position_report.h"
@@ -60,7 +58,7 @@ static int run(void *arguments, cli_io *io)
     rf_train_options *t = &a->train.t;
     lab_bench b = {0};
     position_report r = {0};
-    struct stat st;
+    rf__os_state st;
     t->text = a->train.text.item;
     t->texts = a->train.text.n;
     if (!t->texts) {
@@ -74,10 +72,11 @@ static int run(void *arguments, cli_io *io)
     cli_signals_catch();
     rf_status status = lab_open(io, a->model, t, a->stretches, a->pieces, &b);
     r.bench = &b;
-    const bool made = !status && a->output && !mkdir(a->output, 0777);
+    const bool made = !status && a->output && !rf__os_make_folder(a->output);
     if (!status && a->output && !made && errno != EEXIST)
         status = rf_fail(&io->why, RF_EIO, "%.200s: cannot create: %s", a->output, strerror(errno));
-    if (!status && a->output && (stat(a->output, &st) || !S_ISDIR(st.st_mode) || access(a->output, W_OK | X_OK)))
+    const bool folder = !status && a->output && !rf__os_look(a->output, &st) && st.kind == RF__OS_FOLDER;
+    if (!status && a->output && (!folder || !rf__os_writable(a->output)))
         status =
             rf_fail(&io->why, RF_EIO, "%.200s: expected a folder that can be written to, got another file", a->output);
     if (!status && a->output) status = position_report_own(a->output, &io->why);
@@ -92,7 +91,7 @@ static int run(void *arguments, cli_io *io)
     if (!status && a->output) status = position_report_draw(&r, a->output, &io->why);
     if (!status && a->output)
         cli_note(io, "%s: report.json, and plots as .svg and .png with the .gp that draws them", a->output);
-    if (status && made) rmdir(a->output);                       /* only if it is empty */
+    if (status && made) rf__os_remove_folder(a->output);                       /* only if it is empty */
     rf_attention_report_free(io->ctx, &r.attention);
     rf_subspaces_free(io->ctx, &r.subspaces);
     lab_close(io, &b);

@@ -2,8 +2,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "base/os/os.h"
 #include "cli/shell/commands.h"
 #include "cli/shared/embedding.h"
 #include "cli/io/io.h"
@@ -40,7 +40,7 @@ static rf_status open_both(job *j)
     const rf_index_options *made = rf_index_made_with(j->index);
     const rf_type type = cli_given(j->io->parsed, "dtype") ? cli_dtype(j->a->dtype) : made->type;
     const char *given = j->a->model;
-    if (!given && made->model_path && !access(made->model_path, R_OK)) given = made->model_path;
+    if (!given && made->model_path && rf__os_readable(made->model_path)) given = made->model_path;
     status = cli_sentence_pipeline_open(j->io, given, type, &j->model);
     if (!status) status = rf_pipeline_fingerprint(j->model, &fingerprint, why);
     if (status) return status;

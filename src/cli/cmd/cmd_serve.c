@@ -3,19 +3,21 @@
  * SIGTERM and SIGINT: accepted requests are answered, then exit 0; a second one does not wait for them. SIGHUP: the
  * models are loaded again. SIGUSR1: the access log is opened again. */
 #define _GNU_SOURCE
+#ifdef RF_SERVE                         /* POSIX systems only */
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/time.h>
 #include <unistd.h>
+#endif
 
 #include "cli/shell/commands.h"
 #include "cli/io/io.h"
 #ifdef RF_SERVE
+#include "base/os/os.h"
+#include "cli/os/program.h"
 #include "cli/shared/serve_demo.h"
 #include "serve/serve.h"
 #else
@@ -72,10 +74,10 @@ static void on_late(int number)
 {
     static const char text[] = "roformer: a request did not end in time\n";
     (void)number;
-    const ssize_t written = write(2, text, sizeof text - 1);
+    const int64_t written = rf__os_write(2, text, sizeof text - 1);
     (void)written;
-    if (socket_file) unlink(socket_file);
-    _exit(0);
+    if (socket_file) rf__os_remove(socket_file);
+    _Exit(0);
 }
 
 /* From now on, the process ends within a second. */
@@ -103,7 +105,7 @@ typedef struct job {
     srv_options o;
     srv_model_option *model;
     srv_alias *alias;
-    char (*folder)[PATH_MAX]; /* [models]                                                                   */
+    char (*folder)[4096];     /* [models]                                                                   */
     char **name;              /* [models], [aliases]                                                        */
     int names;
     serve_demo demo;
@@ -117,7 +119,7 @@ static size_t write_part(int fd, const char *text, size_t size)
 {
     size_t at = 0;
     while (at < size) {
-        const ssize_t n = write(fd, text + at, size - at);
+        const int64_t n = rf__os_write(fd, text + at, size - at);
         if (n < 0 && errno == EINTR) continue;
         if (n <= 0) break;
         at += (size_t)n;
@@ -128,9 +130,9 @@ static size_t write_part(int fd, const char *text, size_t size)
 /* Takes back what was written last. false: it stays, as in a pipe. */
 static bool take_back(int fd, size_t size)
 {
-    struct stat st;
-    return !fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size >= (off_t)size &&
-           !ftruncate(fd, st.st_size - (off_t)size);
+    rf__os_state st;
+    return !rf__os_look_file(fd, &st) && st.kind == RF__OS_FILE && st.size >= (int64_t)size &&
+           !rf__os_cut(fd, st.size - (int64_t)size);
 }
 
 /* The access log. A full disk does not stop the server; it is reported once. Of a line that does not fit, nothing is
@@ -172,8 +174,8 @@ static char *keep(job *j, const char *text, size_t n)
 
 static bool is_folder(const char *path)
 {
-    struct stat st;
-    return !stat(path, &st) && S_ISDIR(st.st_mode);
+    rf__os_state st;
+    return !rf__os_look(path, &st) && st.kind == RF__OS_FOLDER;
 }
 
 static bool dtype_of(const char *word, rf_type *out)
@@ -188,7 +190,7 @@ static bool dtype_of(const char *word, rf_type *out)
 static rf_status add_model(job *j, int i, const char *given)
 {
     const char *equal = given && !is_folder(given) ? strchr(given, '=') : NULL;
-    char last[NAME_MAX + 1];
+    char last[256];
     rf_error *why = &j->io->why;
     rf_status status = cli_sentence_folder(equal ? equal + 1 : given, j->folder[i], sizeof *j->folder, why);
     if (status) return status;
@@ -264,15 +266,18 @@ static rf_status add_aliases(job *j)
 /* The socket that systemd opened for us (sd_listen_fds(3)), or -1. */
 static rf_status find_inherited(job *j)
 {
-    const char *pid = getenv("LISTEN_PID"), *n = getenv("LISTEN_FDS");
+    const char *pid = cli_os_variable("LISTEN_PID"), *n = cli_os_variable("LISTEN_FDS");
     j->o.inherited = -1;
-    if (!pid || !n || atol(pid) != (long)getpid()) return RF_OK;
+    if (!pid || !n || atol(pid) != rf__os_process()) return RF_OK;
     if (atoi(n) > 1) return rf_fail(&j->io->why, RF_EARG, "LISTEN_FDS: expected one socket of systemd, got %.20s", n);
     if (atoi(n) == 1) j->o.inherited = 3;
     return RF_OK;
 }
 
-static int open_log_file(const char *path) { return open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640); }
+static int open_log_file(const char *path)
+{
+    return rf__os_open(path, RF__OS_WRITE_ONLY | RF__OS_CREATE | RF__OS_APPEND | RF__OS_PRIVATE);
+}
 
 static rf_status open_log(job *j)
 {
@@ -296,7 +301,7 @@ static void reopen_log(const job *j)
     else
         cli_error("--access-log %s: expected to open this file again, got: %s; the old one is written", j->a->log,
                   strerror(errno));
-    if (fd >= 0) close(fd);
+    if (fd >= 0) rf__os_close(fd);
 }
 
 static rf_status check_languages(const job *j)
@@ -316,7 +321,7 @@ static void set_options(job *j)
     o->port = (int)a->port;
     o->unix_path = a->unix_path;
     o->key_file = a->key_file;
-    o->key = getenv("ROFORMER_API_KEY");
+    o->key = cli_os_variable("ROFORMER_API_KEY");
     if (o->key && !*o->key) o->key = NULL;
     o->cors_origin = a->cors;
     o->allowed_host = a->hosts.item;
@@ -356,7 +361,7 @@ static rf_status serve(job *j, srv_server *s)
             reopen = 0;
             reopen_log(j);
         }
-        usleep(20000);
+        rf__os_sleep(0.02);
     }
     cli_note(j->io, "shutting down: accepted requests are answered");
     const int64_t left = srv_drain(s, shorten_grace);
@@ -385,7 +390,7 @@ static int run(void *arguments, cli_io *io)
         serve(&j, s);
     }
     srv_close(s);
-    if (j.log >= 0) close(j.log);
+    if (j.log >= 0) rf__os_close(j.log);
     for (int i = 0; i < j.names; i++) free(j.name[i]);
     free(j.name);
     free(j.model);

@@ -3,12 +3,11 @@
  *     source </s>  ->  translation </s>
  *
  * All available lines are translated together and printed in order, each as soon as those before it are complete. */
-#define _GNU_SOURCE
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "base/os/os.h"
 #include "cli/shell/commands.h"
 #include "cli/shared/generating.h"
 #include "cli/io/io.h"
@@ -339,7 +338,7 @@ static int run(void *arguments, cli_io *io)
     if (j.cut)
         cli_note(io, "%llu of %llu translations were cut: they had as many tokens as --max_new_tokens allows",
                  (unsigned long long)j.cut, (unsigned long long)j.done);
-    if (!status && j.seconds > 0 && isatty(2))
+    if (!status && j.seconds > 0 && rf__os_terminal(2))
         cli_note(io, "%llu translations, %.1f tokens in a second", (unsigned long long)j.done,
                  (double)j.tokens / j.seconds);
     cli_window_clear(&j.window);

@@ -1,9 +1,8 @@
 /* cmd_vocab.c — roformer vocab: creates a tokenizer in a folder, learned from text or of a type that learns nothing. */
 #include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "base/os/os.h"
 #include "cli/shell/commands.h"
 #include "cli/options/train_options.h"
 #include "roformer/checkpoint.h"
@@ -47,15 +46,17 @@ static rf_status prepare_folder(job *j)
     const struct args *a = j->a;
     rf_error *why = &j->io->why;
     char path[4096];
-    struct stat st;
-    j->made = !mkdir(a->output, 0777);
+    rf__os_state st;
+    j->made = !rf__os_make_folder(a->output);
     if (!j->made && errno != EEXIST)
         return rf_fail(why, RF_EIO, "%.200s: cannot create the folder: %s", a->output, strerror(errno));
-    if (!stat(a->output, &st) && !S_ISDIR(st.st_mode))
+    if (!rf__os_look(a->output, &st) && st.kind != RF__OS_FOLDER)
         return rf_fail(why, RF_EIO, "%.200s: expected a directory, got a file", a->output);
-    if (access(a->output, W_OK | X_OK))
+    if (!rf__os_writable(a->output))
         return rf_fail(why, RF_EIO, "%.200s: cannot write: %s", a->output, strerror(errno));
-    if (j->made) return rmdir(a->output) ? rf_fail(why, RF_EIO, "%.200s: %s", a->output, strerror(errno)) : RF_OK;
+    if (j->made && rf__os_remove_folder(a->output))
+        return rf_fail(why, RF_EIO, "%.200s: %s", a->output, strerror(errno));
+    if (j->made) return RF_OK;
     if (!rf_weights_path(a->output, path, sizeof path, NULL))
         return rf_fail(why, RF_EIO,
                        "%.200s: expected a folder without weights, got one with weights, which need the tokens that "
@@ -101,7 +102,7 @@ static rf_status check_new(const job *j, const rf_tokenizer *t)
     char path[4096];
     for (const char *const *file = rf_tokenizer_files(t); !j->a->overwrite && *file; file++) {
         const int n = snprintf(path, sizeof path, "%s/%s", j->a->output, *file);
-        if (n > 0 && (size_t)n < sizeof path && !access(path, F_OK))
+        if (n > 0 && (size_t)n < sizeof path && rf__os_exists(path))
             return rf_fail(&j->io->why, RF_EIO,
                            "%.200s/%s: exists, and belongs to another tokenizer; --overwrite replaces it", j->a->output,
                            *file);
@@ -113,7 +114,7 @@ static rf_status save(job *j, const rf_tokenizer *t)
 {
     if (check_new(j, t)) return j->io->why.code;
     if (check_idle(j)) return j->io->why.code;
-    if (j->made && mkdir(j->a->output, 0777) && errno != EEXIST)
+    if (j->made && rf__os_make_folder(j->a->output) && errno != EEXIST)
         return rf_fail(&j->io->why, RF_EIO, "%.200s: cannot create the folder: %s", j->a->output, strerror(errno));
     const char *old = rf_tokenizer_displaces(t, j->a->output);
     if (old) cli_note(j->io, "%s/%s is renamed to %s.replaced", j->a->output, old, old);
@@ -265,7 +266,7 @@ static int run(void *arguments, cli_io *io)
         if (!feed_all(&j)) learn(&j);
         cli_progress_clear(&j.bar);
     }
-    if (why->code && j.made) rmdir(a->output);
+    if (why->code && j.made) rf__os_remove_folder(a->output);
     rf_tokenizer_trainer_free(j.trainer);
     rf_reader_close(j.reader);
     return cli_exit(io);

@@ -1,15 +1,12 @@
 /* cmd_watch.c — roformer watch: shows a run in a terminal and updates it. */
-#define _GNU_SOURCE
-#include <langinfo.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
 
+#include "base/os/os.h"
 #include "roformer/inspect/folder.h"
 #include "cli/shell/commands.h"
+#include "cli/os/program.h"
 #include "cli/plot/curves.h"
 #include "cli/plot/report.h"
 
@@ -145,7 +142,7 @@ static void print_curve(const struct args *a, const curve_run *r, int kind)
         return;
     }
     c = (canvas){.columns = columns < 10 ? 10 : columns < WIDEST ? columns : WIDEST, .rows = (int)a->rows,
-                 .utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8")};
+                 .utf8 = cli_os_utf8()};
     for (size_t i = 0; i < k->n; i++) {
         low = fmin(low, k->y[i]);
         high = fmax(high, k->y[i]);
@@ -163,7 +160,7 @@ static rf_status frame(const struct args *a, cli_io *io, int kind, bool *alive, 
     curve_run r;
     *alive = rf_run_alive(folder);
     snprintf(path, sizeof path, "%s/" RF_FILE_METRICS, folder);
-    if (*alive && access(path, F_OK)) {
+    if (*alive && !rf__os_exists(path)) {
         cli_put_name(folder);
         printf(": running, nothing is logged yet\n");
         return cli_flush(&io->why);
@@ -180,17 +177,17 @@ static rf_status frame(const struct args *a, cli_io *io, int kind, bool *alive, 
     return cli_flush(&io->why);
 }
 
+/* In parts: not all systems end a pause when a stop is asked for. */
 static void sleep_for(double seconds)
 {
-    const struct timespec t = {(time_t)seconds, (long)(1e9 * (seconds - floor(seconds)))};
-    nanosleep(&t, NULL);                                            /* a signal ends it early, as intended */
+    for (double left = seconds; left > 0 && !cli_stopped(); left -= 0.2) rf__os_sleep(fmin(left, 0.2));
 }
 
 static int run(void *arguments, cli_io *io)
 {
     const struct args *a = arguments;
     const int kind = curves_find(a->metric, &io->why);
-    const bool live = !a->once && isatty(1);
+    const bool live = !a->once && rf__os_terminal(1);
     bool alive = true;
     double step = NAN;
     if (kind < 0) return cli_exit(io);

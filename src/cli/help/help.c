@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 
 #include "cli/io/io.h"
 #include "roformer/train.h"

@@ -1,17 +1,14 @@
 /* io.c — input lines, output, exit codes. */
-#define _GNU_SOURCE
 #include "cli/shell/comm.h"
 #include "cli/io/io.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "base/os/os.h"
+#include "cli/os/program.h"
 #include "roformer/inspect/files.h"
 #include "roformer/tokenizer.h"
 
@@ -47,6 +44,7 @@ static void strip_controls(char *line)
         *p++ = '?';
     }
     fprintf(stderr, "roformer: %s\n", line);
+    fflush(stderr);                                     /* which has a buffer on Windows */
 }
 
 void cli_error(const char *format, ...)
@@ -89,16 +87,16 @@ rf_status cli_at_line(rf_error *why, const char *file, uint64_t line, const rf_e
 
 rf_status cli_lines_open(const rf_ctx *ctx, cli_lines *l, const char *path, rf_error *why)
 {
-    struct stat st;
+    rf__os_state st;
     const bool standard = !strcmp(path, "-");
-    *l = (cli_lines){.ctx = ctx, .fd = standard ? 0 : open(path, O_RDONLY | O_CLOEXEC), .plain = !ctx,
+    *l = (cli_lines){.ctx = ctx, .fd = standard ? 0 : rf__os_open(path, RF__OS_READ), .plain = !ctx,
                      .name = standard ? "standard input" : path};
-    if (l->fd < 0 || fstat(l->fd, &st)) {
+    if (l->fd < 0 || rf__os_look_file(l->fd, &st)) {
         const int e = errno;
         cli_lines_close(l);
         return rf_fail(why, RF_EIO, "%.200s: cannot open: %s", standard ? "standard input" : path, strerror(e));
     }
-    if (S_ISDIR(st.st_mode)) {
+    if (st.kind == RF__OS_FOLDER) {
         const char *name = l->name;
         cli_lines_close(l);
         return rf_fail(why, RF_EIO, "%.200s: expected a file, got a directory", name);
@@ -109,7 +107,7 @@ rf_status cli_lines_open(const rf_ctx *ctx, cli_lines *l, const char *path, rf_e
 void cli_lines_close(cli_lines *l)
 {
     if (l->source) rf_source_close(l->source);
-    else if (l->fd > 0) close(l->fd);
+    else if (l->fd > 0) rf__os_close(l->fd);
     free(l->buffer);
     *l = (cli_lines){.fd = -1};
 }
@@ -139,7 +137,7 @@ static rf_status detect_format(cli_lines *l, rf_error *why)
 static rf_status read_some(cli_lines *l, rf_error *why)
 {
     for (;;) {
-        const ssize_t got = read(l->fd, l->buffer + l->to, l->capacity - l->to);
+        const int64_t got = cli_os_read(l->fd, l->buffer + l->to, l->capacity - l->to);
         if (got < 0 && errno == EINTR && !cli_stopped()) continue;
         if (got < 0 && errno == EINTR) l->ended = true;
         else if (got < 0) return rf_fail(why, RF_EIO, "%.200s: cannot read: %s", l->name, strerror(errno));
@@ -207,10 +205,9 @@ rf_status cli_lines_next(cli_lines *l, const char **line, size_t *size, rf_error
 
 bool cli_lines_ready(const cli_lines *l)
 {
-    struct pollfd now = {.fd = l->fd, .events = POLLIN};
     if (l->source) return true;
     if (l->to > l->from && memchr(l->buffer + l->from, '\n', l->to - l->from)) return true;
-    return !l->ended && poll(&now, 1, 0) > 0;
+    return !l->ended && cli_os_ready(l->fd);
 }
 
 bool cli_texts_ready(const cli_texts *t)
@@ -286,10 +283,8 @@ char *cli_target(const char *path)
     char link[4096];
     char *at = join(path, "");
     for (int n = 0; at && n < LINKS; n++) {
-        const ssize_t size = readlink(at, link, sizeof link - 1);
-        if (size < 0) break;
-        link[size] = 0;
-        const size_t folder = *link == '/' ? 0 : (size_t)(cli_file_name(at) - at);
+        if (!cli_os_link(at, link, sizeof link)) break;
+        const size_t folder = cli_os_absolute(link) ? 0 : (size_t)(cli_file_name(at) - at);
         at[folder] = 0;
         char *next = join(at, link);
         free(at);
@@ -300,29 +295,20 @@ char *cli_target(const char *path)
 
 rf_status cli_not_input(const char *output, const char *input, rf_error *why)
 {
-    struct stat a, b;
-    if (!output || !input || !strcmp(output, "-") || stat(output, &a) || !S_ISREG(a.st_mode)) return RF_OK;
-    if (!strcmp(input, "-") ? fstat(0, &b) : stat(input, &b)) return RF_OK;
-    if (a.st_dev != b.st_dev || a.st_ino != b.st_ino) return RF_OK;
+    rf__os_state a, b;
+    if (!output || !input || !strcmp(output, "-") || rf__os_look(output, &a) || a.kind != RF__OS_FILE) return RF_OK;
+    if (!strcmp(input, "-") ? rf__os_look_file(0, &b) : rf__os_look(input, &b)) return RF_OK;
+    if (!rf__os_same(&a, &b)) return RF_OK;
     return rf_fail(why, RF_EARG, "--output: %.200s is also an input and would be overwritten; choose another name",
                    output);
 }
 
-/* The mode of a new file: 0666 without the process's mask. */
-static mode_t new_mode(void)
-{
-    const mode_t mask = umask(0);
-    umask(mask);
-    return 0666 & ~mask;
-}
-
-static rf_status open_temporary(cli_out *o, mode_t mode, rf_error *why)
+static rf_status open_temporary(cli_out *o, unsigned mode, rf_error *why)
 {
     if (!(o->temporary = join(o->path, ".tmp-XXXXXX"))) return rf_fail(why, RF_ENOMEM, "out of memory");
-    o->fd = mkostemp(o->temporary, O_CLOEXEC);
+    o->fd = rf__os_temporary_file(o->temporary, mode);
     if (o->fd >= 0) {
         cli_incomplete(o->temporary);
-        (void)fchmod(o->fd, mode);                              /* a failure here does not matter */
         return RF_OK;
     }
     const int e = errno;
@@ -334,56 +320,60 @@ static rf_status open_temporary(cli_out *o, mode_t mode, rf_error *why)
 
 static rf_status open_file(cli_out *o, const char *given, rf_error *why)
 {
-    struct stat st;
-    const bool exists = !stat(given, &st);
+    rf__os_state st;
+    const bool exists = !rf__os_look(given, &st);
     const bool circle = !exists && errno == ELOOP;
     if (!(o->path = cli_target(given))) return rf_fail(why, RF_ENOMEM, "out of memory");
     const char *path = o->path;
     errno = ELOOP;
     if (circle) return refused(o, "open", why);
-    if (exists && S_ISDIR(st.st_mode)) return rf_fail(why, RF_EIO, "%.200s: expected a file, got a directory", path);
-    if (exists && !S_ISREG(st.st_mode)) {
-        o->fd = open(given, O_WRONLY | O_CLOEXEC);                      /* a pipe's name is not in any folder         */
+    if (exists && st.kind == RF__OS_FOLDER)
+        return rf_fail(why, RF_EIO, "%.200s: expected a file, got a directory", path);
+    if (exists && st.kind != RF__OS_FILE) {
+        o->fd = rf__os_open(given, RF__OS_WRITE_ONLY);                  /* a pipe's name is not in any folder         */
         return o->fd < 0 ? refused(o, "open", why) : RF_OK;
     }
-    if (exists && access(path, W_OK)) return refused(o, "write", why);
-    return open_temporary(o, exists ? st.st_mode & 07777 : new_mode(), why);        /* an existing file keeps it */
+    if (exists && !rf__os_writable(path)) return refused(o, "write", why);
+    return open_temporary(o, exists ? st.mode : rf__os_new_mode(), why);            /* an existing file keeps it */
 }
 
 rf_status cli_out_open(cli_out *o, const char *path, rf_error *why)
 {
     *o = (cli_out){.fd = -1, .begin = -1};
     rf_status status = RF_OK;
+    bool appends;
     if (!path || !strcmp(path, "-") || !strcmp(path, "/dev/stdout") || !strcmp(path, "/dev/fd/1")) {
         o->fd = 1;
-        const int flags = fcntl(1, F_GETFL);
-        errno = flags < 0 ? errno : EBADF;
-        if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY) status = refused(o, "write", why);
+        if (cli_os_output(1, &appends)) status = refused(o, "write", why);
     } else {
         status = open_file(o, path, why);
     }
     if (!status && !(o->buffer = malloc(OUT_BUFFER))) status = rf_fail(why, RF_ENOMEM, "out of memory");
     if (!status) {
-        struct stat st;
-        const int flags = fcntl(o->fd, F_GETFL);
-        const bool regular = !fstat(o->fd, &st) && S_ISREG(st.st_mode);
-        if (regular && flags >= 0 && !(flags & O_APPEND)) o->begin = lseek(o->fd, 0, SEEK_CUR);
-        o->terminal = isatty(o->fd);
+        rf__os_state st;
+        const bool regular = !rf__os_look_file(o->fd, &st) && st.kind == RF__OS_FILE;
+        if (regular && !cli_os_output(o->fd, &appends) && !appends) o->begin = rf__os_position(o->fd);
+        o->terminal = rf__os_terminal(o->fd);
     } else {
         cli_out_discard(o);
     }
     return status;
 }
 
+const char *cli_temporary_place(void)
+{
+    const char *given = cli_os_variable("TMPDIR");
+    return given && *given ? given : rf__os_temporary_place();
+}
+
 rf_status cli_out_spool(cli_out *o, rf_error *why)
 {
-    const char *folder = getenv("TMPDIR");
     char name[4096];
     *o = (cli_out){.fd = -1, .begin = -1};
-    const int n = snprintf(name, sizeof name, "%s/roformer-XXXXXX", folder && *folder ? folder : "/tmp");
-    if (n > 0 && (size_t)n < sizeof name) o->fd = mkostemp(name, O_CLOEXEC);
+    const int n = snprintf(name, sizeof name, "%s/roformer-XXXXXX", cli_temporary_place());
+    if (n > 0 && (size_t)n < sizeof name) o->fd = rf__os_temporary_file(name, 0600);
     if (o->fd < 0) return rf_fail(why, RF_EIO, "%.200s: cannot create a temporary file: %s", name, strerror(errno));
-    unlink(name);
+    rf__os_remove(name);
     o->begin = 0;
     o->path = join(name, "");
     o->buffer = malloc(OUT_BUFFER);
@@ -395,10 +385,10 @@ rf_status cli_out_spool(cli_out *o, rf_error *why)
 rf_status cli_out_copy(cli_out *to, cli_out *spool, rf_error *why)
 {
     char chunk[CHUNK];
-    off_t at = 0;
+    int64_t at = 0;
     rf_status status = cli_out_flush(spool, why);
     while (!status) {
-        const ssize_t got = pread(spool->fd, chunk, sizeof chunk, at);
+        const int64_t got = rf__os_read_at(spool->fd, chunk, sizeof chunk, at);
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) return rf_fail(why, RF_EIO, "%.200s: cannot read back: %s", spool->path, strerror(errno));
         if (got == 0) break;
@@ -411,7 +401,7 @@ rf_status cli_out_copy(cli_out *to, cli_out *spool, rf_error *why)
 static rf_status write_all(cli_out *o, const char *p, size_t size, rf_error *why)
 {
     while (size) {
-        const ssize_t n = write(o->fd, p, size);
+        const int64_t n = rf__os_write(o->fd, p, size);
         if (n < 0 && errno == EINTR) continue;
         if (n < 0) return refused(o, "write", why);
         p += n;
@@ -459,7 +449,7 @@ rf_status cli_out_patch(cli_out *o, uint64_t at, const void *data, size_t size, 
     rf_status status = cli_out_flush(o, why);
     if (status) return status;
     errno = ESPIPE;
-    if (o->begin < 0 || pwrite(o->fd, data, size, (off_t)(o->begin + (int64_t)at)) != (ssize_t)size)
+    if (o->begin < 0 || rf__os_write_at(o->fd, data, size, o->begin + (int64_t)at) != (int64_t)size)
         return refused(o, "go back", why);
     return RF_OK;
 }
@@ -467,11 +457,11 @@ rf_status cli_out_patch(cli_out *o, uint64_t at, const void *data, size_t size, 
 rf_status cli_out_commit(cli_out *o, rf_error *why)
 {
     rf_status status = cli_out_flush(o, why);
-    if (!status && o->temporary && fsync(o->fd)) status = refused(o, "sync", why);
+    if (!status && o->temporary && rf__os_sync(o->fd)) status = refused(o, "sync", why);
     const int fd = o->fd;
     o->fd = -1;
-    if (close(fd) && !status) status = refused(o, "close", why);
-    if (!status && o->temporary && rename(o->temporary, o->path)) status = refused(o, "replace", why);
+    if (rf__os_close(fd) && !status) status = refused(o, "close", why);
+    if (!status && o->temporary && rf__os_rename(o->temporary, o->path)) status = refused(o, "replace", why);
     if (!status && o->temporary) {
         cli_complete(o->temporary);
         free(o->temporary);
@@ -483,9 +473,9 @@ rf_status cli_out_commit(cli_out *o, rf_error *why)
 
 void cli_out_discard(cli_out *o)
 {
-    if (o->fd > 2) close(o->fd);
+    if (o->fd > 2) rf__os_close(o->fd);
     if (o->temporary) {
-        unlink(o->temporary);
+        rf__os_remove(o->temporary);
         cli_complete(o->temporary);
     }
     free(o->temporary);
@@ -500,7 +490,7 @@ rf_status cli_flush(rf_error *why)
     errno = 0;
     if (!fflush(stdout) && !ferror(stdout)) return RF_OK;
     const int e = errno ? errno : before ? before : EIO;
-    if (e == EPIPE) end_closed_pipe();
+    if (cli_os_pipe_closed(e)) end_closed_pipe();
     return rf_fail(why, RF_EIO, "standard output: cannot write: %s", strerror(e));
 }
 

@@ -129,7 +129,8 @@ rf_status cli_out_write(cli_out *o, const void *data, size_t size, rf_error *why
 rf_status cli_out_flush(cli_out *o, rf_error *why);
 rf_status cli_out_patch(cli_out *o, uint64_t at, const void *data, size_t size, rf_error *why);   /* RF_EIO on a pipe */
 bool cli_out_seekable(const cli_out *o);
-/* A file without a name in $TMPDIR or /tmp, removed when closed; and copying all of it to another output. */
+const char *cli_temporary_place(void);                  /* a folder: $TMPDIR, otherwise the system's, as /tmp */
+/* A file without a name there, removed when closed; and copying all of it to another output. */
 rf_status cli_out_spool(cli_out *o, rf_error *why);
 rf_status cli_out_copy(cli_out *to, cli_out *spool, rf_error *why);
 rf_status cli_out_commit(cli_out *o, rf_error *why);
@@ -156,7 +157,7 @@ const char *cli_names_text(cli_names *names);
 
 /* ---- signals ----------------------------------------------------------------------------------------------------- */
 
-void cli_signals_init(void);            /* SIGPIPE, SIGXFSZ: errno; SIGBUS in a mapped file: message and exit 4 */
+void cli_signals_init(void);                /* SIGBUS in a mapped file: message and exit 4                            */
 void cli_signals_catch(void);               /* SIGINT, SIGTERM, SIGHUP: first recorded, second ends the program */
 void cli_signals_catch_save(void);          /* SIGUSR1 requests a checkpoint                                          */
 int cli_save_asked(void);                   /* whether it arrived since the last call                                 */

@@ -1,11 +1,11 @@
 /* json.c — writes and reads JSON; see json.h. */
-#define _GNU_SOURCE
 #include "cli/io/json.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/os/os.h"
 #include "cli/io/path.h"
 #include "roformer/tokenizer.h"
 
@@ -67,13 +67,11 @@ static char *escape_controls(char *text)
 /* Through a stream: json_dumps omits keys for which there was no memory. */
 char *cli_json_dump(const json_t *value, size_t flags)
 {
-    char *text = NULL;
-    size_t size;
-    FILE *to = value ? open_memstream(&text, &size) : NULL;
-    bool whole = to && !json_dumpf(value, to, flags);
-    if (to) whole = !fclose(to) && whole;
-    if (whole) return escape_controls(text);
-    free(text);
+    rf__os_text all = {0};
+    bool whole = value && rf__os_text_open(&all) && !json_dumpf(value, all.to, flags);
+    whole = rf__os_text_close(&all) && whole;
+    if (whole) return escape_controls(all.text);
+    free(all.text);
     return NULL;
 }
 

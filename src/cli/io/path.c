@@ -1,26 +1,36 @@
 /* path.c — see path.h. */
-#define _GNU_SOURCE
 #include "cli/io/path.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+
+#include "base/os/os.h"
+#include "cli/os/program.h"
+
+static bool separates(char c) { return c && strchr(cli_os_separators, c); }
+
+const char *cli_last_slash(const char *path)
+{
+    const char *last = NULL;
+    for (; *path; path++)
+        if (separates(*path)) last = path;
+    return last;
+}
 
 const char *cli_file_name(const char *path)
 {
-    const char *slash = strrchr(path, '/');
+    const char *slash = cli_last_slash(path);
     return slash ? slash + 1 : path;
 }
 
 void cli_last_part(const char *path, char *out, size_t size)
 {
-    size_t end = strlen(path);
-    while (end > 1 && path[end - 1] == '/') end--;
-    const char *slash = memrchr(path, '/', end);
-    const char *from = slash ? slash + 1 : path;
-    snprintf(out, size, "%.*s", (int)(path + end - from), from);
+    size_t end = strlen(path), from;
+    while (end > 1 && separates(path[end - 1])) end--;
+    for (from = end; from && !separates(path[from - 1]);) from--;
+    snprintf(out, size, "%.*s", (int)(end - from), path + from);
 }
 
 rf_status cli_join(char *out, size_t size, const char *folder, const char *name, rf_error *why)
@@ -32,10 +42,10 @@ rf_status cli_join(char *out, size_t size, const char *folder, const char *name,
 
 rf_status cli_must_be_file(const char *path, rf_error *why)
 {
-    struct stat st;
-    if (stat(path, &st)) return rf_fail(why, RF_EIO, "%s: cannot open: %s", path, strerror(errno));
-    if (S_ISDIR(st.st_mode)) return rf_fail(why, RF_EIO, "%s: expected a file, got a directory", path);
-    if (S_ISREG(st.st_mode)) return RF_OK;
+    rf__os_state st;
+    if (rf__os_look(path, &st)) return rf_fail(why, RF_EIO, "%s: cannot open: %s", path, strerror(errno));
+    if (st.kind == RF__OS_FOLDER) return rf_fail(why, RF_EIO, "%s: expected a file, got a directory", path);
+    if (st.kind == RF__OS_FILE) return RF_OK;
     return rf_fail(why, RF_EIO, "%s: expected a file, got a pipe, a socket or a device", path);
 }
 
@@ -66,7 +76,7 @@ static rf_status read_all(FILE *from, const char *path, size_t limit, char **tex
 
 rf_status cli_read_named(const char *path, size_t limit, char **text, size_t *size, rf_error *why)
 {
-    FILE *from = fopen(path, "re");
+    FILE *from = rf__os_stream(path, "r");
     if (!from) return rf_fail(why, RF_EIO, "%s: cannot open: %s", path, strerror(errno));
     const rf_status status = read_all(from, path, limit, text, size, why);
     fclose(from);

@@ -1,17 +1,15 @@
 /* progress.c — a progress bar on a terminal, lines elsewhere; readable numbers. */
 #define _GNU_SOURCE
-#include <langinfo.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <utf8proc.h>
 
+#include "base/os/os.h"
 #include "cli/io/io.h"
+#include "cli/os/program.h"
 
 double cli_seconds(void)
 {
@@ -58,8 +56,8 @@ void cli_count(double n, char *out, size_t size)
 
 int cli_terminal_width(int fd)
 {
-    struct winsize w;
-    return !ioctl(fd, TIOCGWINSZ, &w) && w.ws_col >= 20 ? w.ws_col : 80;
+    const int columns = rf__os_columns(fd);
+    return columns >= 20 ? columns : 80;
 }
 
 int cli_cells(const char *text)
@@ -97,7 +95,7 @@ int cli_put_token(FILE *out, const char *token)
 void cli_bar(double share, int width, char *out, size_t size)
 {
     static const char *const part[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
-    const bool utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8");
+    const bool utf8 = cli_os_utf8();
     if (!(share > 0)) share = 0;
     if (share > 1) share = 1;
     const int eighths = (int)(share * width * 8 + 0.5);
@@ -116,9 +114,9 @@ void cli_bar(double share, int width, char *out, size_t size)
 
 void cli_progress_init(cli_progress *p, const cli_io *io, double interval)
 {
-    const char *term = getenv("TERM");
+    const char *term = cli_os_terminal_name();
     *p = (cli_progress){
-        .live = isatty(2) && !(term && !strcmp(term, "dumb")),
+        .live = rf__os_terminal(2) && !(term && !strcmp(term, "dumb")),
         .silent = io->quiet,
         .color = io->color_err,
         .interval = interval,
@@ -132,6 +130,7 @@ double cli_progress_seconds(const cli_progress *p) { return cli_seconds() - p->b
 void cli_progress_clear(cli_progress *p)
 {
     if (p->drawn) fputs("\r\033[K", stderr);
+    if (p->drawn) fflush(stderr);
     p->drawn = false;
 }
 
@@ -140,6 +139,7 @@ void cli_progress_line(cli_progress *p, const char *text)
     if (p->silent) return;
     cli_progress_clear(p);
     fprintf(stderr, "%s\n", text);
+    fflush(stderr);
     p->last = p->live ? 0 : cli_seconds();
 }
 
@@ -151,6 +151,7 @@ void cli_progress_show(cli_progress *p, const char *label, double share, const c
     if (!p->live) {
         if (share >= 0) fprintf(stderr, "%s %3.0f %%  %s\n", label, 100 * share, text);
         else fprintf(stderr, "%s %s\n", label, text);
+        fflush(stderr);
         return;
     }
     char bar[128] = "";

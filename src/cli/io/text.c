@@ -1,8 +1,8 @@
 /* text.c — a growing text; see io.h. */
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "base/os/os.h"
 #include "cli/io/io.h"
 
 bool cli_text_add(cli_text *t, const char *text, size_t n)
@@ -85,7 +85,7 @@ size_t cli_shown(const char *text, size_t size, bool lines, size_t *control)
 bool cli_put_text(const char *text, size_t size)
 {
     static int terminal = -1;
-    if (terminal < 0) terminal = isatty(1);
+    if (terminal < 0) terminal = rf__os_terminal(1);
     if (!terminal) return !size || fwrite(text, 1, size, stdout) == size;
     for (size_t n, control; size; text += n + control, size -= n + control) {
         n = cli_shown(text, size, true, &control);

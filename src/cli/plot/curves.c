@@ -2,8 +2,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
+#include "base/os/os.h"
 #include "roformer/inspect/folder.h"
 #include "cli/plot/curves.h"
 
@@ -152,11 +152,11 @@ static rf_status read_lines(cli_lines *in, const char *name, curve_run *r, rf_er
 rf_status curves_read(const char *path, curve_run *out, rf_error *why)
 {
     char whole[4096];
-    struct stat st;
+    rf__os_state st;
     cli_lines in;
     *out = (curve_run){.lines = 0};
     name_run(path, out->name, sizeof out->name);
-    const bool folder = !stat(path, &st) && S_ISDIR(st.st_mode);
+    const bool folder = !rf__os_look(path, &st) && st.kind == RF__OS_FOLDER;
     snprintf(whole, sizeof whole, "%s%s", path, folder ? "/" RF_FILE_METRICS : "");
     rf_status status = folder ? cli_must_be_file(whole, why) : RF_OK;
     const size_t n = status ? strlen(why->text) : 0;

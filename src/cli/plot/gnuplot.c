@@ -1,15 +1,11 @@
 /* gnuplot.c — draws plots with gnuplot in a separate process; a plot gets its name when it is complete. */
-#define _GNU_SOURCE
 #include <errno.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
+#include "base/os/os.h"
+#include "cli/os/program.h"
 #include "cli/plot/gnuplot.h"
 
 enum { PATH = 4096 };
@@ -28,7 +24,7 @@ static void quote(const char *text, bool all, char *out, size_t size)
 void cli_gnuplot_quote(const char *text, char *out, size_t size) { quote(text, false, out, size); }
 
 /* gnuplot interprets '|command' as a program to run and '~' as the home folder. */
-static const char *here(const char *path) { return *path == '/' || *path == '.' ? "" : "./"; }
+static const char *here(const char *path) { return cli_os_absolute(path) || *path == '.' ? "" : "./"; }
 
 /* ---- the script next to the plot ------- */
 
@@ -58,8 +54,8 @@ rf_status cli_gnuplot_own(const char *script, const char *plot, rf_error *why)
 {
     static const char remedy[] = "and would be overwritten: choose another name with -o, or move it";
     char begin[HEAD] = "", expected[HEAD];
-    struct stat st;
-    FILE *f = !stat(script, &st) && S_ISREG(st.st_mode) ? fopen(script, "re") : NULL;
+    rf__os_state st;
+    FILE *f = !rf__os_look(script, &st) && st.kind == RF__OS_FILE ? rf__os_stream(script, "r") : NULL;
     if (!f) return RF_OK;                                               /* opening it for writing reports the error */
     const int size = make_head(plot, expected);
     const size_t n = fread(begin, 1, (size_t)size, f);
@@ -82,34 +78,14 @@ rf_status cli_gnuplot_script(cli_out *out, const char *script, const char *plot,
 
 /* ---- running it ---- */
 
-/* Starts gnuplot with its messages going to `words`; 0, or the error number. */
-static int start(const char *script, const char *assign, int words, pid_t *child)
-{
-    extern char **environ;
-    posix_spawnattr_t attr;
-    posix_spawn_file_actions_t files;
-    sigset_t broken;
-    sigemptyset(&broken);
-    sigaddset(&broken, SIGPIPE);
-    posix_spawnattr_init(&attr);
-    posix_spawnattr_setsigdefault(&attr, &broken);
-    posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGDEF);
-    posix_spawn_file_actions_init(&files);
-    posix_spawn_file_actions_adddup2(&files, words, 2);
-    char *const arguments[] = {"gnuplot", "-e", (char *)(uintptr_t)assign, (char *)(uintptr_t)script, NULL};
-    const int e = posix_spawnp(child, "gnuplot", &files, &attr, arguments, environ);
-    posix_spawn_file_actions_destroy(&files);
-    posix_spawnattr_destroy(&attr);
-    return e;
-}
-
 /* The last line of gnuplot's messages: the first lines repeat the script. */
 static void last_words(int fd, char *out, size_t size)
 {
-    const off_t end = lseek(fd, 0, SEEK_END), from = end > (off_t)size - 1 ? end - (off_t)size + 1 : 0;
-    const ssize_t n = pread(fd, out, size - 1, from);
+    rf__os_state st = {.size = 0};
+    const int64_t end = rf__os_look_file(fd, &st) ? 0 : st.size, most = (int64_t)size - 1;
+    const int64_t n = rf__os_read_at(fd, out, size - 1, end > most ? end - most : 0);
     out[n > 0 ? n : 0] = 0;
-    for (size_t k = strlen(out); k && strchr(" \n", out[k - 1]); k--) out[k - 1] = 0;
+    for (size_t k = strlen(out); k && strchr(" \r\n", out[k - 1]); k--) out[k - 1] = 0;
     const char *line = strrchr(out, '\n');
     if (line) memmove(out, line + 1, strlen(line));
 }
@@ -119,25 +95,22 @@ static rf_status draw(const char *script, const char *temporary, const char *plo
 {
     char name[2 * PATH], assign[2 * PATH + 16], said[160], beside[PATH];
     cli_out words;
-    pid_t child;
-    int code = 0;
     quote(temporary, true, name, sizeof name);
     snprintf(assign, sizeof assign, "out='%s%s'", here(temporary), name);
     snprintf(beside, sizeof beside, "%s%s", here(script), script);
     rf_status status = cli_out_spool(&words, why);
     if (status) return status;
-    const int e = start(beside, assign, words.fd, &child);
-    while (!e && waitpid(child, &code, 0) < 0 && errno == EINTR) {}
+    const char *const arguments[] = {"gnuplot", "-e", assign, beside, NULL};
+    const int code = cli_os_run("gnuplot", arguments, words.fd), e = errno;
     last_words(words.fd, said, sizeof said);
     cli_out_discard(&words);
-    if (e == ENOENT)
+    if (code < 0 && e == ENOENT)
         return rf_fail(why, RF_EIO,
                        "gnuplot is not installed (on Debian: apt install gnuplot-nox); %.100s holds script and data",
                        script);
-    if (e) return rf_fail(why, RF_EIO, "gnuplot cannot be run: %s", strerror(e));
-    if (!WIFEXITED(code) || WEXITSTATUS(code))
-        return rf_fail(why, RF_EIO, "gnuplot failed on %.100s: %s", script, said);
-    if (rename(temporary, plot)) return rf_fail(why, RF_EIO, "%.200s: cannot create: %s", plot, strerror(errno));
+    if (code < 0) return rf_fail(why, RF_EIO, "gnuplot cannot be run: %s", strerror(e));
+    if (code) return rf_fail(why, RF_EIO, "gnuplot failed on %.100s: %s", script, said);
+    if (rf__os_rename(temporary, plot)) return rf_fail(why, RF_EIO, "%.200s: cannot create: %s", plot, strerror(errno));
     return RF_OK;
 }
 
@@ -146,12 +119,12 @@ rf_status cli_gnuplot(const char *script, const char *plot, rf_error *why)
     char temporary[PATH];
     char *target = cli_target(plot);
     if (!target) return rf_fail(why, RF_ENOMEM, "out of memory");
-    const int n = snprintf(temporary, sizeof temporary, "%s.tmp-%ld", target, (long)getpid());
+    const int n = snprintf(temporary, sizeof temporary, "%s.tmp-%ld", target, rf__os_process());
     const bool fits = n > 0 && (size_t)n < sizeof temporary;
     if (fits) cli_incomplete(temporary);
     rf_status status =
         fits ? draw(script, temporary, target, why) : rf_fail(why, RF_EARG, "--output: the path is too long");
-    if (fits && status) unlink(temporary);
+    if (fits && status) rf__os_remove(temporary);
     if (fits) cli_complete(temporary);
     free(target);
     return status;

@@ -49,7 +49,7 @@ void lab_close(cli_io *io, lab_bench *b)
 
 const char *lab_name(const lab_bench *b)
 {
-    const char *slash = strrchr(b->folder, '/');
+    const char *slash = cli_last_slash(b->folder);
     return slash && slash[1] ? slash + 1 : b->folder;
 }
 

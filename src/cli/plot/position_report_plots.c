@@ -1,8 +1,8 @@
 /* position_report_plots.c — the plots of position-report. */
 #include <math.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "base/os/os.h"
 #include "cli/plot/gnuplot.h"
 #include "cli/plot/position_report.h"
 
@@ -132,7 +132,7 @@ static const char *const names[] = {"length", "place", "distance", "planes"};
 static bool is_there(const char *folder, const char *name, const char *suffix, char *path, size_t size)
 {
     snprintf(path, size, "%s/%s.%s", folder, name, suffix);
-    return !access(path, F_OK);
+    return rf__os_exists(path);
 }
 
 /* A report has the keys of position_report_json; a plot has its script next to it. */

@@ -1,11 +1,10 @@
 /* report.c — a self-contained page: it includes its style and plots, and has no scripts. */
-#define _GNU_SOURCE
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
+#include "base/os/os.h"
 #include "roformer/inspect/folder.h"
 #include "cli/plot/report.h"
 #include "cli/plot/svg.h"
@@ -169,10 +168,10 @@ rf_status report_own(const char *path, rf_error *why)
 {
     enum { TAIL = 128 };
     char tail[TAIL + 1] = "";
-    struct stat st;
-    FILE *f = !stat(path, &st) && S_ISREG(st.st_mode) && st.st_size ? fopen(path, "re") : NULL;
+    rf__os_state st;
+    FILE *f = !rf__os_look(path, &st) && st.kind == RF__OS_FILE && st.size ? rf__os_stream(path, "r") : NULL;
     if (!f) return RF_OK;                                               /* opening it for writing reports the error */
-    const bool at_end = !fseek(f, st.st_size > TAIL ? -(long)TAIL : 0, st.st_size > TAIL ? SEEK_END : SEEK_SET);
+    const bool at_end = !fseek(f, st.size > TAIL ? -(long)TAIL : 0, st.size > TAIL ? SEEK_END : SEEK_SET);
     const size_t n = at_end ? fread(tail, 1, TAIL, f) : 0, size = strlen(page_end[1]);
     fclose(f);
     if (n > size && strstr(tail, page_end[0]) && !strcmp(tail + n - size, page_end[1])) return RF_OK;
@@ -211,21 +210,19 @@ rf_status report_write(cli_io *io, const char *folder, const char *path, const c
 {
     curve_run r;
     cli_out out;
-    char *page = NULL;
-    size_t size = 0;
+    rf__os_text page = {0};
     rf_status status = curves_read(folder, &r, why);
     if (status) return status;
-    FILE *to = open_memstream(&page, &size);
-    if (to) put_page(io, to, folder, &r, samples);
-    const bool whole = to && !ferror(to);
+    if (rf__os_text_open(&page)) put_page(io, page.to, folder, &r, samples);
+    const bool whole = rf__os_text_close(&page);
     status = io->why.code;
-    if (((to && fclose(to)) || !whole) && !status) status = rf_fail(why, RF_ENOMEM, "out of memory: a report");
+    if (!whole && !status) status = rf_fail(why, RF_ENOMEM, "out of memory: a report");
     if (!status && !(status = cli_out_open(&out, path, why))) {
-        status = cli_out_write(&out, page, size, why);
+        status = cli_out_write(&out, page.text, page.size, why);
         if (!status) status = cli_out_commit(&out, why);
         cli_out_discard(&out);
     }
-    free(page);
+    free(page.text);
     curves_clear(&r);
     return status;
 }

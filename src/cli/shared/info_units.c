@@ -1,9 +1,6 @@
 /* info_units.c — roformer info --env: the processor's arithmetic units, and what each of them is used for. */
 #include <stdio.h>
 #include <string.h>
-#if defined(__linux__) && defined(__aarch64__)
-#include <sys/auxv.h>
-#endif
 
 #include "cli/options/options.h"
 #include "cli/shared/info_units.h"
@@ -40,27 +37,6 @@ static const struct unit { const char *flag, *rung, *what; } units[] = {
 #endif
     {NULL, NULL, NULL},
 };
-
-/* On Arm, the auxiliary vector describes the processor of this process, which under emulation is not that of the host's
- * /proc/cpuinfo. Bits of asm/hwcap.h; older systems lack some of them. */
-bool info_processor(char *flags, size_t size)
-{
-#if defined(__linux__) && defined(__aarch64__)
-    static const struct { const char *name; unsigned long word, bit; } bits[] = {
-        {"asimd", AT_HWCAP, 1UL << 1},    {"asimdhp", AT_HWCAP, 1UL << 10}, {"asimddp", AT_HWCAP, 1UL << 20},
-        {"sve", AT_HWCAP, 1UL << 22},     {"i8mm", AT_HWCAP2, 1UL << 13},   {"bf16", AT_HWCAP2, 1UL << 14},
-        {"sme", AT_HWCAP2, 1UL << 23},
-    };
-    size_t n = 0;
-    flags[0] = '\0';
-    for (size_t i = 0; i < CLI_COUNT(bits) && n < size; i++)
-        if (getauxval(bits[i].word) & bits[i].bit) n += (size_t)snprintf(flags + n, size - n, " %s", bits[i].name);
-    return n > 0;
-#else
-    (void)flags, (void)size;
-    return false;
-#endif
-}
 
 /* The rungs up to the context's are in use; those above it are not, nor one that is emulated instead. *lacks: what this
  * machine lacks for the rung, or NULL. */

@@ -8,7 +8,4 @@
  * those of /proc/cpuinfo, each surrounded by spaces; best: the rung in use. */
 json_t *info_units(const char *flags, const char *best);
 
-/* The names of the units, on systems that do not report them in /proc/cpuinfo; false: not available. */
-bool info_processor(char *flags, size_t size);
-
 #endif

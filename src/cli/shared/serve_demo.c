@@ -1,10 +1,8 @@
 /* serve_demo.c — models and an index for `roformer serve --demo`. */
-#define _GNU_SOURCE
 #include <errno.h>
-#include <ftw.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/os/os.h"
 #include "cli/shared/serve_demo.h"
 #include "roformer/index.h"
 #include "roformer/tokenizer.h"
@@ -67,7 +65,7 @@ static rf_status find_models(cli_io *io, serve_demo *d)
 
 static rf_status write_lines(cli_io *io, rf_pipeline *p, const serve_demo *d)
 {
-    const char *slash = strrchr(d->model[0], '/');
+    const char *slash = cli_last_slash(d->model[0]);
     rf_error *why = &io->why;
     rf_embed_options embed;
     rf_index_options o;
@@ -88,13 +86,12 @@ static rf_status write_lines(cli_io *io, rf_pipeline *p, const serve_demo *d)
 
 rf_status serve_demo_open(cli_io *io, serve_demo *d)
 {
-    const char *temporary = getenv("TMPDIR");
     rf_pipeline *p = NULL;
     *d = (serve_demo){.models = 0};
     rf_status status = find_models(io, d);
     if (status) return status;
-    snprintf(d->folder, sizeof d->folder, "%.4000s/roformer-demo-XXXXXX", temporary && *temporary ? temporary : "/tmp");
-    if (!mkdtemp(d->folder)) {
+    snprintf(d->folder, sizeof d->folder, "%.4000s/roformer-demo-XXXXXX", cli_temporary_place());
+    if (rf__os_temporary_folder(d->folder)) {
         status = rf_fail(&io->why, RF_EIO, "%s: expected to create this folder, got: %s", d->folder, strerror(errno));
         *d->folder = 0;
         return status;
@@ -106,14 +103,7 @@ rf_status serve_demo_open(cli_io *io, serve_demo *d)
     return status;
 }
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
-{
-    (void)st, (void)type, (void)at;
-    (void)remove(path);
-    return 0;
-}
-
 void serve_demo_close(serve_demo *d)
 {
-    if (*d->folder) nftw(d->folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    if (*d->folder) rf__os_remove_tree(d->folder);
 }

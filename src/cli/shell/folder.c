@@ -1,13 +1,12 @@
 /* folder.c — selects the model: -m, $ROFORMER_MODEL, or the shipped one. */
-#define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "base/os/os.h"
 #include "roformer/inspect/files.h"
 #include "cli/io/io.h"
 #include "cli/io/path.h"
+#include "cli/os/program.h"
 #include "cli/shell/hub.h"
 
 #define RF_MODEL_NAME "roformer-small-en"
@@ -19,7 +18,7 @@ static bool is_model(const char *folder)
 {
     char path[4096];
     const int n = snprintf(path, sizeof path, "%s/" RF_FILE_CONFIG, folder);
-    return n > 0 && (size_t)n < sizeof path && !access(path, R_OK);
+    return n > 0 && (size_t)n < sizeof path && rf__os_readable(path);
 }
 
 /* The program's models relative to its own folder: after installation, and in a build folder. */
@@ -27,19 +26,16 @@ static bool is_model(const char *folder)
 #define RF_MODELS "../share/roformer/models"
 #endif
 
-static bool is_file(const char *path) { return !access(path, R_OK); }
+static bool is_file(const char *path) { return rf__os_readable(path); }
 
 /* The entry `name` in a folder relative to the program's own, if it is of the expected kind. */
 static bool find_near_program(const char *folder, const char *name, bool (*is)(const char *path), char *out,
                               size_t size)
 {
     char self[4096];
-    const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
-    if (length <= 0) return false;
-    self[length] = 0;
-    char *slash = strrchr(self, '/');
-    if (slash) slash[1] = 0;
-    const int n = snprintf(out, size, "%s%s/%s", *folder == '/' ? "" : self, folder, name);
+    if (!rf__os_self(self, sizeof self)) return false;
+    const int own = (int)(cli_file_name(self) - self), before = cli_os_absolute(folder) ? 0 : own;
+    const int n = snprintf(out, size, "%.*s%s/%s", before, self, folder, name);
     return n > 0 && (size_t)n < size && is(out);
 }
 
@@ -59,21 +55,21 @@ static bool shipped(const char *name, char *out, size_t size)
 static bool checkpoint_folder(const char *given, char *out, size_t size)
 {
     char index[4096];
-    const char *slash = strrchr(given, '/');
+    const char *slash = cli_last_slash(given);
     const int n = snprintf(index, sizeof index, "%s.index", given);
-    if (n < 0 || (size_t)n >= sizeof index || access(index, F_OK)) return false;
+    if (n < 0 || (size_t)n >= sizeof index || !rf__os_exists(index)) return false;
     return snprintf(out, size, "%.*s", slash ? (int)(slash - given) + (slash == given) : 1, slash ? given : ".") > 0;
 }
 
 /* The path, unless it is a file: those who are used to other programs give the file with the weights. */
 static rf_status existing(const char *given, char *out, size_t size, rf_error *why)
 {
-    struct stat st;
+    rf__os_state st;
     const int n = snprintf(out, size, "%s", given);
     if (n < 0 || (size_t)n >= size)
         return rf_fail(why, RF_EARG, "--model: expected a path of at most %zu bytes, got a longer one", size - 1);
-    if (!stat(given, &st) && S_ISREG(st.st_mode)) {
-        const char *slash = strrchr(given, '/');
+    if (!rf__os_look(given, &st) && st.kind == RF__OS_FILE) {
+        const char *slash = cli_last_slash(given);
         return rf_fail(why, RF_EIO, "%s: expected a model folder, got a file; give its folder, %.*s", given,
                        slash ? (int)(slash - given) + (slash == given) : 1, slash ? given : ".");
     }
@@ -82,7 +78,7 @@ static rf_status existing(const char *given, char *out, size_t size, rf_error *w
 
 rf_status cli_new_path(const char *given, char *out, size_t size, rf_error *why)
 {
-    const bool home = access(given, F_OK) && cli_home_path(given, out, size);
+    const bool home = !rf__os_exists(given) && cli_home_path(given, out, size);
     const int n = home ? 0 : snprintf(out, size, "%s", given);
     if (n >= 0 && (size_t)n < size) return RF_OK;
     return rf_fail(why, RF_ERANGE, "%.60s...: expected a path of at most %zu bytes, got a longer one", given, size - 1);
@@ -92,11 +88,11 @@ rf_status cli_model_folder(const char *given, char *out, size_t size, rf_error *
 {
     if (given) {
         char place[4096];
-        if (!access(given, F_OK)) return existing(given, out, size, why);
+        if (rf__os_exists(given)) return existing(given, out, size, why);
         if (checkpoint_folder(given, out, size)) return RF_OK;
-        if (cli_home_path(given, place, sizeof place) && !access(place, F_OK)) return existing(place, out, size, why);
+        if (cli_home_path(given, place, sizeof place) && rf__os_exists(place)) return existing(place, out, size, why);
         if (cli_hub_folder(given, out, size)) return RF_OK;
-        if (!strchr(given, '/') && shipped(given, place, sizeof place))
+        if (!cli_last_slash(given) && shipped(given, place, sizeof place))
             return rf_fail(why, RF_EIO, "%s: expected a model folder, got no file of this name; the shipped model of "
                            "this name is %s", given, place);
         if (cli_hub_name(given) && cli_hub_cache(place, sizeof place) && strchr(given, '/'))
@@ -133,8 +129,8 @@ const char *cli_sentence_name(const char *given, char *out, size_t size)
 void cli_model_name(const char *given, char *out, size_t size)
 {
     cli_last_part(given, out, size);
-    if (strcmp(out, ".") && strcmp(out, "..") && strcmp(out, "/")) return;
-    char *whole = realpath(given, NULL);                                /* "." has a name, too */
+    if (strcmp(out, ".") && strcmp(out, "..")) return;
+    char *whole = rf__os_whole_path(given);                             /* "." has a name, too */
     cli_last_part(whole ? whole : given, out, size);
     free(whole);
 }

@@ -5,12 +5,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+
+#include "base/os/os.h"
+#include "cli/os/program.h"
 
 /* The value of a variable that is set and not empty, otherwise NULL. */
 static const char *variable(const char *name)
 {
-    const char *value = getenv(name);
+    const char *value = cli_os_variable(name);
     return value && *value ? value : NULL;
 }
 
@@ -25,8 +27,9 @@ __attribute__((format(printf, 3, 4))) static bool put(char *out, size_t size, co
 
 bool cli_home_path(const char *path, char *out, size_t size)
 {
-    const char *home = variable("HOME");
-    return *path == '~' && (!path[1] || path[1] == '/') && home && put(out, size, "%s%s", home, path + 1);
+    const char *home = cli_os_home();
+    const bool begins = *path == '~' && (!path[1] || strchr(cli_os_separators, path[1]));
+    return begins && home && put(out, size, "%s%s", home, path + 1);
 }
 
 bool cli_hub_cache(char *out, size_t size)
@@ -42,8 +45,8 @@ bool cli_hub_cache(char *out, size_t size)
 bool cli_hub_name(const char *text)
 {
     const char *slash = strchr(text, '/');
-    if (!*text || *text == '.' || *text == '~' || (slash && (slash == text || !slash[1] || slash[1] == '.')))
-        return false;
+    if (!*text || *text == '.' || *text == '~' || cli_os_absolute(text)) return false;
+    if (slash && (!slash[1] || slash[1] == '.')) return false;
     return !slash || !strchr(slash + 1, '/');
 }
 
@@ -52,7 +55,7 @@ static bool commit_of(const char *model, char *out, size_t size)
 {
     char path[4096];
     if (!put(path, sizeof path, "%s/refs/main", model)) return false;
-    FILE *f = fopen(path, "re");
+    FILE *f = rf__os_stream(path, "r");
     if (!f) return false;
     const size_t n = fread(out, 1, size - 1, f);
     fclose(f);
@@ -64,14 +67,14 @@ static bool commit_of(const char *model, char *out, size_t size)
 static bool snapshot(const char *cache, const char *organization, const char *name, char *out, size_t size)
 {
     char model[4096], commit[128];
-    struct stat st;
+    rf__os_state st;
     const char *slash = strchr(name, '/');
     const int first = slash ? (int)(slash - name) : 0;
     if (!put(model, sizeof model, "%s/models--%s%.*s%s%s", cache, organization, first, name, slash ? "--" : "",
              slash ? slash + 1 : name))
         return false;
     return commit_of(model, commit, sizeof commit) && put(out, size, "%s/snapshots/%s", model, commit) &&
-           !stat(out, &st) && S_ISDIR(st.st_mode);
+           !rf__os_look(out, &st) && st.kind == RF__OS_FOLDER;
 }
 
 bool cli_hub_folder(const char *name, char *out, size_t size)

@@ -11,9 +11,9 @@
 
 #include "roformer/context.h"
 
-/* $HOME in place of the ~ of "~" or "~/..."; false: another path, no $HOME, or too long. */
+/* The user's folder (cli_os_home) in place of the ~ of "~" or "~/..."; false: another path, none, or too long. */
 bool cli_home_path(const char *path, char *out, size_t size);
-/* The folder of the cache; false: neither it nor $HOME is set, or it is too long. */
+/* The folder of the cache; false: neither it nor the user's folder is known, or it is too long. */
 bool cli_hub_cache(char *out, size_t size);
 /* Whether the text can be NAME or ORGANIZATION/NAME. */
 bool cli_hub_name(const char *text);

@@ -1,36 +1,21 @@
 /* main.c — selects the command, creates the context, maps errors to exit codes. */
-#define _GNU_SOURCE
 #include <errno.h>
-#include <fcntl.h>
-#include <locale.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "base/os/os.h"
 #include "cli/shell/comm.h"
 #include "cli/shell/commands.h"
 #include "cli/shell/profile.h"
 #include "cli/help/help.h"
 #include "cli/io/io.h"
-
-static const char *environment(const char *name) { return getenv(name); }
-
-/* A program started with descriptor 0, 1 or 2 closed would open its files there, so /dev/null takes these descriptors.
- * Standard output is opened for reading only, so that a write to it still fails. */
-static void keep_standard_files(void)
-{
-    for (int fd = 0; fd < 3; fd++)
-        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF) {
-            const int got = open("/dev/null", fd == 2 ? O_WRONLY : fd == 0 ? O_WRONLY : O_RDONLY);
-            if (got >= 0 && got != fd) close(got);
-        }
-}
+#include "cli/os/program.h"
 
 static int use_color(const cli_common *c, int fd)
 {
-    const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+    const char *no = cli_os_variable("NO_COLOR"), *term = cli_os_terminal_name();
     if (c->color != CLI_COLOR_AUTO) return c->color == CLI_COLOR_ALWAYS;
-    return isatty(fd) && !(no && *no) && term && strcmp(term, "dumb");
+    return rf__os_terminal(fd) && !(no && *no) && term && strcmp(term, "dumb");
 }
 
 /* If several processes would print the same message, only the first one prints it. */
@@ -53,7 +38,7 @@ static int finish(int code)
         cli_error("%s", why.text);
         code = CLI_IO;
     }
-    if (close(1) && errno != EBADF && code == CLI_DONE) {
+    if (rf__os_close(1) && errno != EBADF && code == CLI_DONE) {
         cli_error("standard output: cannot close: %s", strerror(errno));
         code = CLI_IO;
     }
@@ -64,9 +49,9 @@ static int finish(int code)
 static int threads_of_process(void)
 {
     if (!cli_comm()) return 0;                                                          /* all that there are */
-    const long share = sysconf(_SC_NPROCESSORS_ONLN) / cli_comm()->local, bound = rf_processors();
-    const long least = share < bound ? share : bound;
-    return least < 1 ? 1 : least < RF_MAX_THREADS ? (int)least : RF_MAX_THREADS;
+    const int share = cli_os_processors() / cli_comm()->local, bound = rf_processors();
+    const int least = share < bound ? share : bound;
+    return least < 1 ? 1 : least < RF_MAX_THREADS ? least : RF_MAX_THREADS;
 }
 
 static int run(cli_parsed *p, const char *program)
@@ -116,7 +101,7 @@ static int command(cli_parsed *p, int argc, const char *const argv[], const char
         cli_error("out of memory");
         return CLI_MEMORY;
     }
-    status = cli_defaults(p, environment, &why);
+    status = cli_defaults(p, cli_os_variable, &why);
     if (!status) status = cli_parse(p, argc, argv, NULL, &why);
     if (status) code = usage(p->command->name, &why);
     else if (p->common.help || p->common.short_help) {
@@ -145,10 +130,9 @@ static int program(int argc, char **argv)
     cli_parsed p = {0};
     rf_error why = {0};
     int used = 0, code;
-    keep_standard_files();
-    setlocale(LC_CTYPE, "");                            /* for the terminal's characters; numbers stay as in C */
+    cli_os_begin(&argc, &argv);
     cli_signals_init();
-    rf_status status = cli_defaults(&p, environment, &why);
+    rf_status status = cli_defaults(&p, cli_os_variable, &why);
     const int n = argc > 0 ? argc - 1 : 0;
     const char *const *arguments = (const char *const *)argv + (argc > 0);
     if (!status) status = cli_parse(&p, n, arguments, &used, &why);

@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <stdio.h>
 
+#include "base/os/os.h"
 #include "cli/shell/profile.h"
 
 static struct {
@@ -22,7 +23,7 @@ static _Thread_local int thread;        /* number of this thread in the trace; 0
 
 bool cli_profile_open(const char *name)
 {
-    trace.file = fopen(name, "w");
+    trace.file = rf__os_stream(name, "w");
     return trace.file && fputs("{\"traceEvents\": [", trace.file) >= 0;
 }
 

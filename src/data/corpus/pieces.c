@@ -85,7 +85,7 @@ rf_status rf__pieces_new(const rf_ctx *ctx, const rf__tokens from[], int sources
     cutter c = {ctx, v->kind, (size_t)(max_length - RF__TEMPLATE), 0, out};
     choice which = {.held = held};
     for (int s = 0; s < sources; s++) {
-        if (from[s].tokens >> 44)
+        if ((uint64_t)from[s].tokens >> 44)
             return rf_fail(why, RF_ERANGE, "tokens: expected fewer than 2^44, got %zu", from[s].tokens);
         which.all += held ? from[s].held : from[s].documents - from[s].held;
     }

@@ -5,15 +5,12 @@
  *
  * The file belongs to this machine: numbers are stored as in memory, and after any mismatch the cache is created
  * again. */
-#define _GNU_SOURCE
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "roformer/inspect/folder.h"
 #include "base/files/path.h"
+#include "base/os/os.h"
 #include "data/documents/reader.h"
 #include "data/corpus/tokens.h"
 #include "text/tokenizer.h"
@@ -135,7 +132,7 @@ static bool map_content(rf__tokens *out, const header *header_of, const rf_token
     rf__tokens c = *out;
     const header h = *header_of;
     size_t ids = 0, lengths = 0, size = 0;
-    bool good = (int)h.width == rf__id_width(t) && h.tokens <= c.map.size;
+    bool good = (int)h.width == rf__id_width(t) && h.tokens <= c.map.size && h.documents <= c.map.size;
     good = good && rf__checked_mul(h.tokens, h.width, &ids) && rf__checked_mul(h.documents, sizeof *c.length, &lengths);
     ids = (ids + 3) & ~(size_t)3;
     good = good && rf__checked_add(ids, lengths, &size) && rf__checked_add(size, sizeof h, &size) && size == c.map.size;
@@ -306,10 +303,11 @@ static rf_status write_content(making *m, const rf_tokenizer *t, const source *s
     if (!status) status = append_content(m, zero, ((bytes + 3) & ~(size_t)3) - bytes, why);
     if (!status) status = append_content(m, m->length, m->h.documents * sizeof *m->length, why);
     m->h.header_crc = crc_of_header(&m->h);
-    if (!status && (lseek(m->fd, 0, SEEK_SET) != 0 || fsync(m->fd)))
+    if (!status && (rf__os_seek(m->fd, 0) != 0 || rf__os_sync(m->fd)))
         status = rf_fail(why, RF_EIO, "%s: cannot sync: %s", m->path, strerror(errno));
     if (!status) status = rf__write_all(m->fd, &m->h, sizeof m->h, m->path, why);
-    if (!status && fsync(m->fd)) status = rf_fail(why, RF_EIO, "%s: cannot sync: %s", m->path, strerror(errno));
+    if (!status && rf__os_sync(m->fd))
+        status = rf_fail(why, RF_EIO, "%s: cannot sync: %s", m->path, strerror(errno));
     return status;
 }
 
@@ -329,10 +327,11 @@ static rf_status make_cache(const rf_ctx *ctx, const rf_tokenizer *t, const sour
     status = write_content(&m, t, s, split, why);
     if (!status) status = rf__reader_unchanged(s->text, why);
     if (!status && s->validation) status = rf__reader_unchanged(s->validation, why);
-    if (close(m.fd) && !status) status = rf_fail(why, RF_EIO, "%s: cannot close: %s", temporary, strerror(errno));
-    if (!status && rename(temporary, path))
+    if (rf__os_close(m.fd) && !status)
+        status = rf_fail(why, RF_EIO, "%s: cannot close: %s", temporary, strerror(errno));
+    if (!status && rf__os_rename(temporary, path))
         status = rf_fail(why, RF_EIO, "%s: cannot replace: %s", path, strerror(errno));
-    if (status) unlink(temporary);
+    if (status) rf__os_remove(temporary);
     else status = rf__sync_folder(folder, why);
     rf__free(ctx, m.length);
     return status;
@@ -374,7 +373,7 @@ rf_status rf__tokens_make(const rf_ctx *ctx, const rf_tokenizer *t, const rf__te
     char folder[4096];
     source s;
     rf_status status = rf__folder_of(path, folder, sizeof folder, why);
-    if (!status && access(folder, W_OK | X_OK))
+    if (!status && !rf__os_writable(folder))
         status = rf_fail(why, RF_EIO, "%s: cannot write there: %s", folder, strerror(errno));
     if (!status) status = rf__replaceable(path, RF__TOKENS_MAGIC, "token cache", why);
     if (!status) status = open_source(ctx, t, x, &s, why);

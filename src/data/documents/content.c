@@ -1,24 +1,19 @@
 /* content.c — h_0 = 0, h_(i+1) = XXH3(block i, seed h_i), over blocks of 1 MiB. */
-#define _GNU_SOURCE
 #include <errno.h>
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "base/os/os.h"
 #include "data/documents/content.h"
 
 enum { BLOCK = 1 << 20, YOUNG = 2 };                    /* seconds: the coarsest clock of a file system has 2 (FAT) */
 
-static int64_t nanoseconds(const struct timespec *t) { return (int64_t)t->tv_sec * 1000000000 + t->tv_nsec; }
-
 rf_status rf__content_read(const char *path, rf__content *out, rf_error *why)
 {
-    struct stat st;
+    rf__os_state st;
     *out = (rf__content){-1, 0, 0};
     if (!strcmp(path, "-")) return RF_OK;
-    if (stat(path, &st)) return rf_fail(why, RF_EIO, "%s: cannot open: %s", path, strerror(errno));
-    if (S_ISDIR(st.st_mode)) return rf_fail(why, RF_EIO, "%s: expected a file, got a directory", path);
-    if (S_ISREG(st.st_mode)) *out = (rf__content){st.st_size, nanoseconds(&st.st_mtim), nanoseconds(&st.st_ctim)};
+    if (rf__os_look(path, &st)) return rf_fail(why, RF_EIO, "%s: cannot open: %s", path, strerror(errno));
+    if (st.kind == RF__OS_FOLDER) return rf_fail(why, RF_EIO, "%s: expected a file, got a directory", path);
+    if (st.kind == RF__OS_FILE) *out = (rf__content){st.size, st.modified, st.changed};
     return RF_OK;
 }
 
@@ -38,17 +33,17 @@ bool rf__content_same(const char *path, const rf__content *then)
 }
 
 /* Reads as many bytes as there are, up to a block. */
-static ssize_t read_block(int fd, char *to)
+static int64_t read_block(int fd, char *to)
 {
     size_t n = 0;
     while (n < BLOCK) {
-        const ssize_t got = read(fd, to + n, BLOCK - n);
+        const int64_t got = rf__os_read(fd, to + n, BLOCK - n);
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) return -1;
         if (!got) break;
         n += (size_t)got;
     }
-    return (ssize_t)n;
+    return (int64_t)n;
 }
 
 rf_status rf__content_hash(const rf_ctx *ctx, const char *path, uint64_t *hash, rf_error *why)
@@ -56,14 +51,14 @@ rf_status rf__content_hash(const rf_ctx *ctx, const char *path, uint64_t *hash, 
     *hash = 0;
     char *block = rf__alloc(ctx, BLOCK);
     if (!block) return rf_fail(why, RF_ENOMEM, "%s: out of memory", path);
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const int fd = rf__os_open(path, RF__OS_READ);
     rf_status status = fd < 0 ? rf_fail(why, RF_EIO, "%s: cannot open: %s", path, strerror(errno)) : RF_OK;
-    for (ssize_t n = BLOCK; n == BLOCK && !status;) {
+    for (int64_t n = BLOCK; n == BLOCK && !status;) {
         n = read_block(fd, block);
         if (n < 0) status = rf_fail(why, RF_EIO, "%s: cannot read: %s", path, strerror(errno));
         else if (n) *hash = rf__hash64(block, (size_t)n, *hash);
     }
-    if (fd >= 0) close(fd);
+    if (fd >= 0) rf__os_close(fd);
     rf__free(ctx, block);
     return status;
 }

@@ -5,14 +5,10 @@
  * A piece is a line, or as much of it as fits into the line buffer; a slice is a document, or as much of it as
  * max_document allows. So a line of a gigabyte needs only the memory of the two buffers. Only a JSON line must be in
  * memory completely: it has its own limit. */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/files/path.h"
+#include "base/os/os.h"
 #include "data/documents/reader.h"
 #include "data/documents/reader_state.h"
 #include "data/documents/source.h"
@@ -132,11 +128,11 @@ static bool slice(rf_reader *r, rf_document *out)
 static rf_status open_file(rf_reader *r, rf_error *why)
 {
     const struct rf__reader_file *f = &r->file[r->now];
-    struct stat st;
+    rf__os_state st;
     r->number = 1;
-    if (f->is.size >= 0 && !r->memory && !stat(f->path, &st) && st.st_size != f->is.size)
+    if (f->is.size >= 0 && !r->memory && !rf__os_look(f->path, &st) && st.size != f->is.size)
         return rf_fail(why, RF_EDATA, "%s: expected the size of the start, %lld bytes, got %lld", f->path,
-                       (long long)f->is.size, (long long)st.st_size);
+                       (long long)f->is.size, (long long)st.size);
     if (!strcmp(f->path, "-")) {
         if (r->used_stdin) return rf_fail(why, RF_EARG, "-: expected standard input once, got it twice");
         r->used_stdin = true;

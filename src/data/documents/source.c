@@ -4,16 +4,13 @@
  *
  * The first bytes determine the format. A file whose name is that of a compressed one, with other contents, is refused.
  * Memory is bounded by the window (zstd: 128 MiB), output by the expansion: real text stays far below 1000 : 1. */
-#define _GNU_SOURCE
 #include <errno.h>
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <zlib.h>
 #include <zstd.h>
 #include <zstd_errors.h>
 
 #include "base/bytes.h"
+#include "base/os/os.h"
 #include "data/documents/source.h"
 
 enum { IN = 128 << 10, WINDOW_LOG = 27, EXPANSION = 1000, EXPANSION_FROM = 64 << 20 };
@@ -43,14 +40,14 @@ static rf_status take(rf_source *s, rf_error *why)
     memmove(s->in, s->in + s->at, s->end - s->at);
     s->end -= s->at;
     s->at = 0;
-    ssize_t n;
+    int64_t n;
     if (s->memory) {
-        n = (ssize_t)(s->memory_size < IN - s->end ? s->memory_size : IN - s->end);
+        n = (int64_t)(s->memory_size < IN - s->end ? s->memory_size : IN - s->end);
         memcpy(s->in + s->end, s->memory, (size_t)n);
         s->memory += n;
         s->memory_size -= (size_t)n;
     } else {
-        do n = read(s->fd, s->in + s->end, IN - s->end);
+        do n = rf__os_read(s->fd, s->in + s->end, IN - s->end);
         while (n < 0 && errno == EINTR);
         if (n < 0)
             return rf_fail(why, RF_EIO, "%s: cannot read after byte %llu: %s", s->name, (unsigned long long)s->taken,
@@ -270,7 +267,7 @@ static rf_status begin_after(const rf_ctx *ctx, int fd, const char *head, size_t
         else rf_source_close(s);
         return status;
     }
-    if (fd > 0) close(fd);
+    if (fd > 0) rf__os_close(fd);
     return rf_fail(why, RF_ENOMEM, "%s: out of memory", name);
 }
 
@@ -293,7 +290,7 @@ rf_status rf_source_continue(const rf_ctx *ctx, int fd, const char *head, size_t
 {
     const bool missing = !(ctx && (head || !size) && name && out);
     if (!missing && size <= IN) return begin_after(ctx, fd, head, size, NULL, 0, name, out, why);
-    if (fd > 0) close(fd);
+    if (fd > 0) rf__os_close(fd);
     if (missing) return rf__missing("rf_source_continue", "ctx, head, name, out", why);
     return rf_fail(why, RF_EARG, "%s: expected at most %d bytes, got %zu", name, (int)IN, size);
 }
@@ -302,14 +299,14 @@ rf_status rf_source_open(const rf_ctx *ctx, const char *path, rf_source **out, r
 {
     if (!(ctx && path && out)) return rf__missing("rf_source_open", "ctx, path, out", why);
     if (!strcmp(path, "-")) return begin(ctx, 0, NULL, 0, "standard input", out, why);
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    struct stat st;
+    const int fd = rf__os_open(path, RF__OS_READ);
+    rf__os_state st;
     if (fd < 0) return rf_fail(why, RF_EIO, "%s: cannot open: %s", path, strerror(errno));
-    if (!fstat(fd, &st) && S_ISDIR(st.st_mode)) {
-        close(fd);
+    if (!rf__os_look_file(fd, &st) && st.kind == RF__OS_FOLDER) {
+        rf__os_close(fd);
         return rf_fail(why, RF_EIO, "%s: expected a file, got a directory", path);
     }
-    (void)posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+    rf__os_sequential(fd);
     return begin(ctx, fd, NULL, 0, path, out, why);
 }
 
@@ -324,6 +321,6 @@ void rf_source_close(rf_source *s)
     if (!s) return;
     if (s->kind == GZIP) inflateEnd(&s->z);
     ZSTD_freeDCtx(s->d);
-    if (s->fd > 0) close(s->fd);                                   /* standard input is not closed */
+    if (s->fd > 0) rf__os_close(s->fd);                              /* standard input is not closed */
     rf__free(s->ctx, s);
 }

@@ -1,6 +1,5 @@
 /* wiki.c — the markup of WikiExtractor: <doc id="12" url="..." title="Anarchism">, and &lt; &gt; &amp; &quot; in the
  * text. */
-#define _GNU_SOURCE
 #include <string.h>
 
 #include "base/base.h"
@@ -31,7 +30,7 @@ void rf__wiki_title(const char *p, size_t n, char *title, size_t size)
 {
     static const char mark[] = " title=\"";
     title[0] = 0;
-    const char *at = memmem(p, n, mark, sizeof mark - 1);
+    const char *at = rf__find(p, n, mark, sizeof mark - 1);
     if (!at) return;
     at += sizeof mark - 1;
     size_t length = (size_t)(p + n - at);

@@ -1,14 +1,13 @@
 /* example_files.c — finds the files of a folder. */
-#include <dirent.h>
 #include <stdio.h>
-#include <sys/stat.h>
 
+#include "base/os/os.h"
 #include "data/examples/example_files.h"
 
 bool rf__is_folder(const char *path)
 {
-    struct stat st;
-    return path && !stat(path, &st) && S_ISDIR(st.st_mode);
+    rf__os_state st;
+    return path && !rf__os_look(path, &st) && st.kind == RF__OS_FOLDER;
 }
 
 /* Whether `name` consists of stem and a known extension. */
@@ -31,18 +30,18 @@ static bool of_stem(const char *name, const char *stem)
 static int count(const char *folder, const char *stem, char one[256], char two[256])
 {
     int n = 0;
-    DIR *d = opendir(folder);
-    for (struct dirent *e; d && (e = readdir(d));) {
-        if (!of_stem(e->d_name, stem)) continue;
-        if (!n || strcmp(e->d_name, one) < 0) {
+    rf__os_folder *f = rf__os_folder_open(folder);
+    for (const char *name; f && (name = rf__os_next(f, NULL));) {
+        if (!of_stem(name, stem)) continue;
+        if (!n || strcmp(name, one) < 0) {
             memcpy(two, one, 256);
-            snprintf(one, 256, "%s", e->d_name);
-        } else if (n == 1 || strcmp(e->d_name, two) < 0) {
-            snprintf(two, 256, "%s", e->d_name);
+            snprintf(one, 256, "%s", name);
+        } else if (n == 1 || strcmp(name, two) < 0) {
+            snprintf(two, 256, "%s", name);
         }
         n++;
     }
-    if (d) closedir(d);
+    rf__os_folder_close(f);
     return n;
 }
 

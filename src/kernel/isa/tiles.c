@@ -93,6 +93,8 @@ const char *rf__tiles_lack(void)
     pthread_once(&asked, ask);
     return lacks;
 }
+#elif defined(__x86_64__)
+const char *rf__tiles_lack(void) { return "amx-tile, for which only Linux is asked"; }
 #else
 const char *rf__tiles_lack(void) { return "amx-tile"; }
 #endif

@@ -117,7 +117,7 @@ rf_status rf_engine_open(const rf_ctx *ctx, const char *folder, const rf_engine_
         rf_ctx_free(made);
         return rf_fail(why, RF_ENOMEM, "out of memory: an engine");
     }
-    *e = (rf_engine){.ctx = ctx, .made = made, .o = o, .process = getpid(), .users = 1};
+    *e = (rf_engine){.ctx = ctx, .made = made, .o = o, .process = rf__os_process(), .users = 1};
     make_locks(e);
     for (size_t k = 0; k < RF_COUNT(e->parts); k++) rf_encoding_init(&e->parts[k].window.e, ctx);
     status = rf_pipeline_open(ctx, folder, o.type, &e->pipeline, why);

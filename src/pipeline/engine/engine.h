@@ -12,12 +12,9 @@
 #ifndef RF_PIPELINE_ENGINE_H
 #define RF_PIPELINE_ENGINE_H
 
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include <pthread.h>
-#include <unistd.h>
 
+#include "base/os/os.h"
 #include "pipeline/pipeline.h"
 #include "roformer/engine.h"
 
@@ -64,7 +61,7 @@ struct rf_engine {
     rf_engine_options o;
     rf_pipeline *pipeline;              /* used by the engine's thread                                                */
     rf_cancel *cancel;                  /* cancels the running jobs                                                   */
-    pid_t process;
+    long process;
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t more;                /* a job was added, or the engine closes                                      */
@@ -87,7 +84,7 @@ struct rf_engine {
 void rf__engine_on_batch(rf_engine *e, rf__engine_batch *batch, void *user);
 
 /* A forked child has no engine thread, and the engine's lock may stay locked there. */
-static inline bool rf__engine_is_ours(const rf_engine *e) { return e->process == getpid(); }
+static inline bool rf__engine_is_ours(const rf_engine *e) { return e->process == rf__os_process(); }
 
 static inline int64_t rf__job_tokens(const rf_engine_job *j)
 {

@@ -23,17 +23,6 @@ static rf_status read_job_options(const rf_engine_job_options *given, rf_engine_
     return status ? status : rf__check_cut_side(o->cut_side, why);
 }
 
-static void make_job(rf_engine *e, rf_engine_job *j)
-{
-    pthread_condattr_t by;
-    pthread_condattr_init(&by);
-    pthread_condattr_setclock(&by, CLOCK_MONOTONIC);
-    pthread_cond_init(&j->end, &by);
-    pthread_condattr_destroy(&by);
-    rf_encoding_init(&j->window.e, e->ctx);
-    j->engine = e;
-}
-
 /* Checks whether `tokens` more may wait; under the lock. */
 static rf_status admit(const rf_engine *e, int64_t tokens, int admitted, rf_error *why)
 {
@@ -60,8 +49,12 @@ static rf_status new_job(rf_engine *e, const rf__job_kind *what, const rf_engine
         return rf_fail(why, RF_EUNSUPPORTED, "engine: expected the process that opened it, got a child of it; open an "
                        "engine in each process");
     rf_engine_job *j = rf__calloc(e->ctx, 1, sizeof *j);
-    if (!j) return rf_fail(why, RF_ENOMEM, "out of memory: a job");
-    make_job(e, j);
+    if (!j || rf__os_condition(&j->end)) {
+        rf__free(e->ctx, j);
+        return rf_fail(why, RF_ENOMEM, "out of memory: a job");
+    }
+    rf_encoding_init(&j->window.e, e->ctx);
+    j->engine = e;
     pthread_mutex_lock(&e->lock);
     const rf_status full = admit(e, 0, own.admitted, why);                    /* before texts are read in vain */
     if (!full && e->scratches) j->window.e.scratch = e->scratch[--e->scratches];

@@ -3,13 +3,6 @@
 
 #include <math.h>
 
-static struct timespec time_of(double t)
-{
-    struct timespec at = {.tv_sec = (time_t)t};
-    at.tv_nsec = (long)(1e9 * (t - (double)at.tv_sec));
-    return at;
-}
-
 /* Ends a waiting job, under the lock. */
 static void end_waiting(rf_engine *e, rf_engine_job *j, rf_engine_job **told)
 {
@@ -31,10 +24,7 @@ static void wait_until(rf_engine *e, rf_engine_job *j, double until, rf_engine_j
             end_waiting(e, j, told);
             continue;
         }
-        const double next = late ? until : fmin(until, j->deadline);
-        const struct timespec at = time_of(isinf(next) ? 0 : next);
-        if (isinf(next)) pthread_cond_wait(&j->end, &e->lock);
-        else pthread_cond_timedwait(&j->end, &e->lock, &at);
+        rf__os_wait_until(&j->end, &e->lock, late ? until : fmin(until, j->deadline));
     }
 }
 

@@ -5,7 +5,6 @@
  * (config_write.c) go through both. Keys that are in neither are ignored, except those that would change the
  * mathematics. These are refused by name: a model that loads and computes something else is worse than one that does
  * not load. */
-#define _GNU_SOURCE
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,6 @@
 /* task.c — names of the heads' classes in transformers, and the keys of config.json that belong to heads. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 
 #include "graph/tensor.h"
 #include "roformer/inspect/files.h"

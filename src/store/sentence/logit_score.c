@@ -4,6 +4,7 @@
  *
  * Such a model is opened as one with the head for texts and one output, whose row is that difference
  * (model/params/answer_row.c). */
+#include "base/files/path.h"
 #include "base/json.h"
 #include "roformer/inspect/files.h"
 #include "store/family.h"
@@ -68,7 +69,7 @@ rf_status rf__logit_score_read(const rf_ctx *ctx, const char *folder, rf_config 
         const char *here = json_string_value(json_object_get(first, "path")),
                    *below = json_string_value(json_object_get(second, "path"));
         if (json_array_size(list) != 2 || !is_module(first, "Transformer") || !here || *here || !below ||
-            strstr(below, "..") || *below == '/')
+            (*below && !rf__stays_below(below)))
             status = rf_fail(why, RF_EUNSUPPORTED, "%.200s: LogitScore: expected the modules Transformer, in the "
                              "folder itself, and LogitScore, in one below it, got others", path);
         else status = become_reranker(path, c, why);

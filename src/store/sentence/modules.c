@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "base/files/folder_keys.h"
+#include "base/files/path.h"
 #include "base/json.h"
 #include "graph/tensor.h"
 #include "kernel/acts.h"
@@ -201,7 +202,7 @@ static rf_status read_weighted(const char *folder, const char *below, rf__module
     const int64_t before = width_before(m);
     char path[4096];
     json_t *root;
-    if (strlen(below) >= sizeof d->is.path || strstr(below, "..") || *below == '/' || !*below)
+    if (strlen(below) >= sizeof d->is.path || !rf__stays_below(below))
         return rf_fail(why, RF_EDATA, "%.150s: modules.json: path of %s: expected a folder below this one, got \"%s\"",
                        folder, dense ? "Dense" : "LayerNorm", rf__printable(below).text);
     snprintf(d->is.path, sizeof d->is.path, "%s", below);
@@ -303,7 +304,7 @@ rf_status rf__sparse_read(const rf_ctx *ctx, const char *folder, int64_t positio
         const char *third = rf__module_type(json_array_get(list, 2));
         if (json_array_size(list) > 2)
             status = rf__module_refuse(path, 2, "no module after SpladePooling", third ? third : "another", why);
-        if (!status && (!below || strstr(below, "..") || *below == '/'))
+        if (!status && (!below || (*below && !rf__stays_below(below))))
             status = rf_fail(why, RF_EDATA, "%.200s: path of SpladePooling: expected a folder below this one, got %s",
                              path, rf__json_shown(json_object_get(json_array_get(list, 1), "path")).text);
         if (!status) status = read_splade(ctx, folder, below, out, why);

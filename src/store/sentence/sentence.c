@@ -9,6 +9,7 @@
 
 #include "base/files/folder_keys.h"
 #include "base/files/json_file.h"
+#include "base/files/path.h"
 #include "base/json.h"
 #include "roformer/inspect/files.h"
 #include "store/family.h"
@@ -176,7 +177,7 @@ static rf_status read_transformer(const char *folder, const char *below, rf_sent
 {
     char path[4096];
     json_t *root;
-    if (strlen(below) >= sizeof s->transformer || strstr(below, "..") || *below == '/')
+    if (strlen(below) >= sizeof s->transformer || (*below && !rf__stays_below(below)))
         return rf_fail(why, RF_EDATA,
                        "%.150s: modules.json: path of the transformer: expected a folder below this one, got \"%s\"",
                        folder, rf__printable(below).text);

@@ -2,9 +2,9 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 
 #include "base/json.h"
+#include "base/os/os.h"
 #include "roformer/inspect/files.h"
 #include "store/store.h"
 #include "store/task.h"
@@ -55,7 +55,7 @@ static rf_status put_text(const rf_ctx *ctx, const char *folder, const char *nam
     snprintf(below, sizeof below, "%s", path);
     if (!status && strchr(name, '/')) {
         *strrchr(below, '/') = 0;
-        if (mkdir(below, 0777) && errno != EEXIST)
+        if (rf__os_make_folder(below) && errno != EEXIST)
             status = rf_fail(why, RF_EIO, "%.200s: cannot make the folder: %s", below, strerror(errno));
     }
     return status ? status : rf__replace_file(ctx, path, text, size, why);

@@ -1,12 +1,11 @@
 /* weights.c — opens weights in the formats of safetensors, torch.save and Keras, as one file or as the shards of an
  * index; finds, reads and releases tensors. */
-#define _GNU_SOURCE
-#include <dirent.h>
-#include <fnmatch.h>
 #include <math.h>
 #include <stdio.h>
 
 #include "base/files/json_file.h"
+#include "base/files/path.h"
+#include "base/os/os.h"
 #include "roformer/inspect/files.h"
 #include "roformer/kernel/kernels.h"
 #include "store/store.h"
@@ -87,7 +86,7 @@ static rf_status list_names(rf_weights *w, const char *path, rf_error *why)
 /* A shard is named by an untrusted file: only a plain file name in the folder of the index is allowed. */
 static bool plain(const char *name)
 {
-    return *name && strlen(name) < 256 && !strchr(name, '/') && strcmp(name, ".") && strcmp(name, "..");
+    return *name && strlen(name) < 256 && !strchr(name, '/') && strcmp(name, ".") && rf__stays_below(name);
 }
 
 static int shard_of(const rf_weights *w, const char *file)
@@ -155,7 +154,7 @@ static rf_status open_index(rf_weights *w, const char *path, rf_error *why)
     if (status) return status;
 
     json_t *map = json_object_get(w->index, "weight_map"), *file;
-    const char *name, *slash = strrchr(path, '/');
+    const char *name, *slash = rf__last_slash(path);
     if (!json_is_object(map)) return rf_fail(why, RF_EDATA, "%s: weight_map: expected an object, got none", path);
     w->shard = rf__calloc(w->ctx, RF__MAX_SHARDS, sizeof *w->shard);
     if (!w->shard) return rf_fail(why, RF_ENOMEM, "%s: out of memory for shards", path);
@@ -200,7 +199,7 @@ static rf_status open_bundle_shard(rf_weights *w, const rf__bundle *b, const cha
     if (wrote < 0 || (size_t)wrote >= sizeof path) return rf_fail(why, RF_ERANGE, "%.100s...: path too long", index);
     if (!rf__is_there(w->ctx, path))
         return rf_fail(why, RF_EDATA, "%s: expected the shard %s in the same folder, got none", index,
-                       rf__printable(path + (strrchr(path, '/') ? strrchr(path, '/') - path + 1 : 0)).text);
+                       rf__printable(rf__file_name(path)).text);
     const rf_status status = rf__map_open(w->ctx, path, &s->map, why);
     if (status) return status;
     s->file = index;
@@ -271,23 +270,29 @@ static const struct { const char *file, *what, *how; } foreign[] = {
 #undef MADE_OF
 #undef TENSORS
 
+/* A name that begins with a dot is hidden: only a pattern with that dot matches it. */
+static bool matches(const char *pattern, const char *name)
+{
+    return (*name != '.' || *pattern == '.') && rf__matches(pattern, name);
+}
+
 /* The first name in the folder, in alphabetical order, that a path with a pattern as its last part has. */
 static bool is_in_folder(const rf_ctx *ctx, const char *folder, const char *pattern, char name[256])
 {
     char path[4096];
-    const char *slash = strrchr(pattern, '/'), *last = slash ? slash + 1 : pattern;
+    const char *last = rf__file_name(pattern);
     *name = 0;
     if (rf__path(path, sizeof path, folder, pattern, NULL)) return false;
     if (!strchr(last, '*')) return rf__is_there(ctx, path) && snprintf(name, 256, "%s", pattern) > 0;
     path[strlen(path) - strlen(last)] = 0;
-    DIR *d = opendir(path);
-    for (struct dirent *e; d && (e = readdir(d));) {
+    rf__os_folder *f = rf__os_folder_open(path);
+    for (const char *is; f && (is = rf__os_next(f, NULL));) {
         char own[256];
-        const int n = snprintf(own, sizeof own, "%.*s%s", (int)(last - pattern), pattern, e->d_name);
-        if (n < (int)sizeof own && !fnmatch(last, e->d_name, FNM_PERIOD) && (!*name || strcmp(own, name) < 0))
+        const int n = snprintf(own, sizeof own, "%.*s%s", (int)(last - pattern), pattern, is);
+        if (n < (int)sizeof own && matches(last, is) && (!*name || strcmp(own, name) < 0))
             memcpy(name, own, sizeof own);
     }
-    if (d) closedir(d);
+    rf__os_folder_close(f);
     return *name;
 }
 
@@ -340,8 +345,7 @@ static rf_status open_path(rf_weights *w, const char *path, rf_error *why)
 
 static void name_it(rf_weights *w, const char *path)
 {
-    const char *slash = strrchr(path, '/');
-    snprintf(w->name, sizeof w->name, "%s", rf__printable(slash ? slash + 1 : path).text);
+    snprintf(w->name, sizeof w->name, "%s", rf__printable(rf__file_name(path)).text);
 }
 
 static rf_status open_folder(rf_weights *w, const char *folder, rf_error *why)

@@ -4,14 +4,13 @@
  *
  * Tensors are sorted by the width of their type, then by name, as in the reference implementation. All of them are
  * therefore aligned, and the same tensors give the same bytes. */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "base/files/path.h"
+#include "base/os/os.h"
 #include "roformer/kernel/kernels.h"
 #include "store/store.h"
 
@@ -224,11 +223,11 @@ static rf_status replace(const rf_ctx *ctx, const char *path, const rf_weight_ou
     rf_status status = rf__temporary_open(path, temporary, sizeof temporary, &fd, why);
     if (status) return status;
     status = write_file(ctx, fd, path, sorted, n, from, header, size, why);
-    if (!status && !unsynced && fsync(fd)) status = refused(why, path, "sync");
-    if ((status || !unsynced) && close(fd) && !status) status = refused(why, path, "close");
+    if (!status && !unsynced && rf__os_sync(fd)) status = refused(why, path, "sync");
+    if ((status || !unsynced) && rf__os_close(fd) && !status) status = refused(why, path, "close");
     if (!status && unsynced) *unsynced = fd;
-    if (!status && rename(temporary, path)) status = refused(why, path, "replace");
-    if (status) unlink(temporary);
+    if (!status && rf__os_rename(temporary, path)) status = refused(why, path, "replace");
+    if (status) rf__os_remove(temporary);
     return status || unsynced ? status : sync_folder_of(path, why);
 }
 

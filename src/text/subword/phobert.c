@@ -6,7 +6,6 @@
  *     <s> A </s>, or <s> A </s></s> B </s>
  *
  * A merge may give a piece that vocab.txt does not have; it is <unk> unless a later merge takes it. */
-#define _GNU_SOURCE
 #include <string.h>
 
 #include "base/bytes.h"
@@ -189,7 +188,7 @@ static rf_status read_words(const reading *r, const char *text, size_t size)
             if (to == at) first = from;
             to = next;
         }
-        if (to > first) blank = memrchr(text + first, ' ', to - first);
+        if (to > first) blank = rf__find_last(text + first, ' ', to - first);
         status = blank ? put_word(r, text + first, (size_t)(blank - text) - first, json_object_size(r->words))
                        : rf_fail(r->f->why, RF_EDATA, "%s:%zu: expected a piece, a blank and a count, got another line",
                                  r->path[0], line);

@@ -82,7 +82,7 @@ typedef struct rf__arguments {
 
 /* Each returns a new reference, or NULL: undefined, or a failure. */
 json_t *rf__template_fail(rf__rendering *r, rf_status status, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+    RF_PRINTF(3, 4);
 json_t *rf__template_made(rf__rendering *r, json_t *fresh); /* NULL: fails for lack of memory */
 json_t *rf__template_text(rf__rendering *r, const char *text, size_t size);
 json_t *rf__template_kept(const rf__rendering *r, json_t *stored); /* a value that is stored in a list or a variable */

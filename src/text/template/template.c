@@ -1,8 +1,8 @@
 /* template.c — makes the text of a template: its statements and expressions. */
-#define _GNU_SOURCE
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/os/os.h"
 #include "roformer/tokenizer.h"
 #include "text/template/template.h"
 #include "text/template/parts.h"
@@ -228,7 +228,7 @@ static json_t *call_function(rf__rendering *r, const char *name, const rf__argum
         return NULL;
     }
     if (!strcmp(name, "strftime_now")) {
-        const size_t n = text && r->now ? strftime(date, sizeof date, text, r->now) : 0;
+        const size_t n = text && r->now ? rf__os_date(date, sizeof date, text, r->now) : 0;
         return n ? rf__template_text(r, date, n) : rf__template_fail(r, RF_EUNSUPPORTED, "strftime_now: this format");
     }
     if (first == r->undefined) return rf__template_fail(r, RF_EDATA, "%s: got an undefined value", name);

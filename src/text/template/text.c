@@ -1,5 +1,4 @@
 /* text.c — methods of Python's strings, for templates. Positions are characters, as in Python. */
-#define _GNU_SOURCE
 #include "text/template/text.h"
 
 #include "text/unicode/unicode.h"
@@ -39,7 +38,7 @@ const json_t *rf__template_argument(const rf__arguments *x, size_t i, const char
 
 size_t rf__text_find(const char *s, size_t n, size_t from, const char *what, size_t size)
 {
-    const char *at = size <= n - from ? memmem(s + from, n - from, what, size) : NULL;
+    const char *at = size <= n - from ? rf__find(s + from, n - from, what, size) : NULL;
     return at ? (size_t)(at - s) : n + 1;
 }
 

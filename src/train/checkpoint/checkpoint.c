@@ -9,15 +9,12 @@
  *
  * A failed sync is final: the pages may be marked clean although they never reached the disk. The same file is
  * therefore not synced again; the temporary folder is removed, and the next interval writes a new one. */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
-#include <sys/statvfs.h>
-#include <unistd.h>
 
+#include "base/os/os.h"
 #include "model/layers/linear_attention.h"
 #include "roformer/inspect/files.h"
 #include "train/checkpoint/checkpoint.h"
@@ -79,12 +76,11 @@ rf_status rf__checkpoint_latest(const rf_ctx *ctx, const char *folder, char *pat
 
 static rf_status space_for(const rf__checkpoint *c, const char *folder, rf_error *why)
 {
-    struct statvfs st;
     const double need = rf__optimizer_bytes(c->optimizer->params, &c->optimizer->rule, 1) -
                         (double)c->optimizer->params->total * sizeof(float) + 1e5;  /* all slabs except the gradients */
-    if (statvfs(folder, &st))
+    const double there = rf__os_free_space(folder);
+    if (there < 0)
         return rf_fail(why, RF_EIO, "%s: cannot read the free space: %s", folder, strerror(errno));
-    const double there = (double)st.f_bavail * (double)st.f_frsize;
     if (need <= there) return RF_OK;
     return rf_fail(why, RF_EIO, "%s: expected %.1f MB of free space for a checkpoint, got %.1f MB", folder, need * 1e-6,
                    there * 1e-6);
@@ -112,8 +108,9 @@ static rf_status sync_slabs(slab_file f[SLABS], rf_status status, rf_error *why)
 {
     for (int i = 0; i < SLABS; i++) {
         if (f[i].fd < 0) continue;
-        if (!status && fsync(f[i].fd)) status = rf_fail(why, RF_EIO, "%s: cannot sync: %s", f[i].path, strerror(errno));
-        if (close(f[i].fd) && !status)
+        if (!status && rf__os_sync(f[i].fd))
+            status = rf_fail(why, RF_EIO, "%s: cannot sync: %s", f[i].path, strerror(errno));
+        if (rf__os_close(f[i].fd) && !status)
             status = rf_fail(why, RF_EIO, "%s: cannot close: %s", f[i].path, strerror(errno));
     }
     return status;
@@ -140,8 +137,8 @@ static rf_status write_files(const rf__checkpoint *c, const char *folder, rf_err
 /* Renames a checkpoint of that name, of the same step of this run, first. */
 static rf_status publish(const char *from, const char *to, const char *away, const char *folder, rf_error *why)
 {
-    const bool replaced = !access(to, F_OK) && !rename(to, away);
-    if (rename(from, to)) return rf_fail(why, RF_EIO, "%s: cannot rename: %s", to, strerror(errno));
+    const bool replaced = rf__os_exists(to) && !rf__os_rename(to, away);
+    if (rf__os_rename(from, to)) return rf_fail(why, RF_EIO, "%s: cannot rename: %s", to, strerror(errno));
     const rf_status status = rf__sync_folder(folder, why);
     if (replaced) rf__folder_remove(away);
     return status;
@@ -151,7 +148,7 @@ rf_status rf__checkpoint_save(const rf__checkpoint *c, const char *folder, char 
 {
     char name[64], temporary[4096], away[4096];
     const int64_t step = c->state->step;
-    const long pid = (long)getpid();
+    const long pid = rf__os_process();
     snprintf(name, sizeof name, "checkpoint-%" PRId64, step);
     rf_status status = rf__path(path, size, folder, name, why);
     snprintf(name, sizeof name, ".tmp-%" PRId64 "-%ld", step, pid);
@@ -163,7 +160,7 @@ rf_status rf__checkpoint_save(const rf__checkpoint *c, const char *folder, char 
     if (status) return status;
 
     rf__folder_remove(temporary);
-    if (mkdir(temporary, 0777)) return rf_fail(why, RF_EIO, "%s: cannot create: %s", temporary, strerror(errno));
+    if (rf__os_make_folder(temporary)) return rf_fail(why, RF_EIO, "%s: cannot create: %s", temporary, strerror(errno));
     status = write_files(c, temporary, why);
     if (!status) status = publish(temporary, path, away, folder, why);
     if (status) rf__folder_remove(temporary);

@@ -1,16 +1,14 @@
 /* checksums.c — a list of files with sizes and CRC-32C, and a CRC of the list itself. */
-#define _GNU_SOURCE
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/bytes.h"
 #include "base/files/held_folder.h"
+#include "base/files/list.h"
+#include "base/files/path.h"
+#include "base/os/os.h"
 #include "store/store.h"
 #include "store/task.h"
 #include "text/tokenizer.h"
@@ -39,17 +37,17 @@ static rf_status crc_of_file(const rf_ctx *ctx, const char *path, size_t *size, 
     if (status) return status;
     char *buffer = rf__alloc(ctx, BUFFER);
     if (!buffer) status = rf_fail(why, RF_ENOMEM, "%s: out of memory", path);
-    ssize_t n = 1;
+    int64_t n = 1;
     *size = 0;
     *crc = 0;
     while (!status && n) {
-        n = read(fd, buffer, BUFFER);
+        n = rf__os_read(fd, buffer, BUFFER);
         if (n < 0 && errno == EINTR) continue;
         if (n < 0) status = rf_fail(why, RF_EIO, "%s: cannot read: %s", path, strerror(errno));
         else *size += (size_t)n, *crc = rf__crc32c(*crc, buffer, (size_t)n);
     }
     rf__free(ctx, buffer);
-    close(fd);
+    rf__os_close(fd);
     return status;
 }
 
@@ -72,14 +70,11 @@ static rf_status add_file(const rf_ctx *ctx, const char *folder, const char *nam
 
 static rf_status add_all(const rf_ctx *ctx, const char *folder, json_t **files, rf_error *why)
 {
-    struct dirent **name;
-    const int n = scandir(folder, &name, NULL, alphasort);
-    rf_status status = n < 0 ? rf_fail(why, RF_EIO, "%s: cannot list: %s", folder, strerror(errno)) : RF_OK;
-    for (int i = 0; i < n; i++) {
-        if (!status && name[i]->d_name[0] != '.') status = add_file(ctx, folder, name[i]->d_name, files, why);
-        free(name[i]);
-    }
-    if (n >= 0) free(name);
+    rf__names all;
+    rf_status status = rf__names_in(ctx, folder, &all, why);
+    for (size_t i = 0; i < all.n && !status; i++)
+        if (*all.name[i] != '.') status = add_file(ctx, folder, all.name[i], files, why);
+    rf__names_free(&all);
     return status;
 }
 
@@ -90,7 +85,7 @@ static rf_status add_some(const rf_ctx *ctx, const char *folder, const char *con
     rf_status status = RF_OK;
     for (size_t i = 0; file[i] && !status; i++) {
         status = rf__path(path, sizeof path, folder, file[i], why);
-        if (!status && !access(path, F_OK)) status = add_file(ctx, folder, file[i], files, why);
+        if (!status && rf__os_exists(path)) status = add_file(ctx, folder, file[i], files, why);
     }
     return status;
 }
@@ -139,7 +134,7 @@ static bool counts(const char *name)
 /* Whether it is the name of a file next to the list or in a subfolder, and printable. */
 static bool plain_name(const char *name)
 {
-    bool plain = name && *name && *name != '/' && !strstr(name, "..");
+    bool plain = name && rf__stays_below(name);
     for (const char *p = name; plain && *p; p++) plain = (unsigned char)*p >= 32 && *p != 127;
     return plain;
 }
@@ -147,24 +142,23 @@ static bool plain_name(const char *name)
 typedef rf_status visit_file(void *user, const char *name, rf_error *why);
 
 /* Regular files of folder/below; of the folder itself ("") those that count. */
-static rf_status visit_folder(const char *folder, const char *below, visit_file *visit, void *user, rf_error *why)
+static rf_status visit_folder(const rf_ctx *ctx, const char *folder, const char *below, visit_file *visit, void *user,
+                              rf_error *why)
 {
     char place[4096], path[4096], name[1024];
-    struct dirent **entry;
-    struct stat st;
+    rf__names all;
+    rf__os_state st;
     rf_status status = rf__path(place, sizeof place, folder, below, why);
-    const int n = status ? 0 : scandir(place, &entry, NULL, alphasort);
-    if (n < 0) return *below && errno == ENOENT ? RF_OK
-                                                : rf_fail(why, RF_EIO, "%s: cannot list: %s", place, strerror(errno));
-    for (int i = 0; i < n; i++) {
-        const char *own = entry[i]->d_name;
+    if (status || (*below && rf__os_look(place, &st) && errno == ENOENT)) return status;
+    status = rf__names_in(ctx, place, &all, why);
+    for (size_t i = 0; i < all.n && !status; i++) {
+        const char *own = all.name[i];
         const int size = snprintf(name, sizeof name, "%s%s%s", below, *below ? "/" : "", own);
-        if (!status && *own != '.' && (*below || counts(own)) && size > 0 && (size_t)size < sizeof name &&
-            !rf__path(path, sizeof path, folder, name, NULL) && !stat(path, &st) && S_ISREG(st.st_mode))
+        if (*own != '.' && (*below || counts(own)) && size > 0 && (size_t)size < sizeof name &&
+            !rf__path(path, sizeof path, folder, name, NULL) && !rf__os_look(path, &st) && st.kind == RF__OS_FILE)
             status = visit(user, name, why);
-        free(entry[i]);
     }
-    if (!status || n) free(entry);
+    rf__names_free(&all);
     return status;
 }
 
@@ -175,13 +169,14 @@ static rf_status visit_model(const rf_ctx *ctx, const char *folder, visit_file *
     json_t *modules, *module;
     size_t i;
     rf_error unread = {0};                                       /* a damaged modules.json: opening reports it        */
-    rf_status status = visit_folder(folder, "", visit, user, why);
+    rf_status status = visit_folder(ctx, folder, "", visit, user, why);
     if (status) return status;
     if (rf__sentence_load(ctx, folder, "", RF_FILE_MODULES, true, path, &modules, &unread) == RF_ENOMEM)
         return rf_fail(why, RF_ENOMEM, "%s", unread.text);
     json_array_foreach(modules, i, module) {
         const char *below = json_string_value(json_object_get(module, "path"));
-        if (!status && plain_name(below) && *below != '.') status = visit_folder(folder, below, visit, user, why);
+        if (!status && plain_name(below) && *below != '.')
+            status = visit_folder(ctx, folder, below, visit, user, why);
     }
     json_decref(modules);
     return status;
@@ -219,7 +214,7 @@ rf_status rf__checksums_remove(const char *folder, rf_error *why)
 {
     char path[4096];
     const rf_status status = rf__path(path, sizeof path, folder, RF_FILE_CHECKSUMS, why);
-    if (status || !unlink(path) || errno == ENOENT) return status;
+    if (status || !rf__os_remove(path) || errno == ENOENT) return status;
     return rf_fail(why, RF_EIO, "%s: cannot remove: %s", path, strerror(errno));
 }
 
@@ -298,11 +293,11 @@ static rf_status read_list(const check *c, json_t **all, rf_error *why)
 
 static bool size_of(const rf_ctx *ctx, const char *path, json_int_t *size)
 {
-    struct stat s;
+    rf__os_state s;
     rf_map own;
     if (rf__find_in_memory(ctx, path, &own, NULL)) return *size = (json_int_t)own.size, own.data != NULL;
     const rf__held h = rf__held_of(ctx, path);
-    return !fstatat(h.at, h.below, &s, 0) && (*size = (json_int_t)s.st_size, true);
+    return !rf__os_look_in(h.at, h.below, &s) && (*size = (json_int_t)s.size, true);
 }
 
 /* If the size of the weights differs, the list belongs to another model. */

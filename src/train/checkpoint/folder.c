@@ -1,20 +1,14 @@
 /* folder.c — the output folder.
  *
  * A folder is renamed to .tmp-... before it is removed, so that there is never an incomplete checkpoint. */
-#define _GNU_SOURCE
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <ftw.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/file.h>
-#include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
+#include "base/files/path.h"
+#include "base/os/os.h"
 #include "roformer/inspect/files.h"
 #include "store/store.h"
 #include "train/checkpoint/checksums.h"
@@ -24,27 +18,28 @@
 rf_status rf__folder_make(const char *path, rf_error *why)
 {
     char part[4096];
+    rf__os_state st;
     const size_t n = strlen(path);
     if (!n || n >= sizeof part)
         return rf_fail(why, RF_EARG, "output_dir: expected a path of 1 to %zu bytes, got %zu", sizeof part - 1, n);
     memcpy(part, path, n + 1);
     for (size_t i = 1; i <= n; i++) {
-        if (part[i] != '/' && part[i]) continue;
+        if (part[i] && !rf__is_slash(part[i])) continue;
         const char rest = part[i];
         part[i] = 0;
-        if (mkdir(part, 0777) && errno != EEXIST)
-            return rf_fail(why, RF_EIO, "%s: cannot create: %s", part, strerror(errno));
+        const int failed = rf__os_make_folder(part) ? errno : 0;
+        if (failed && failed != EEXIST && (rf__os_look(part, &st) || st.kind != RF__OS_FOLDER))    /* EACCES: "C:" */
+            return rf_fail(why, RF_EIO, "%s: cannot create: %s", part, strerror(failed));
         part[i] = rest;
     }
-    struct stat st;
-    if (stat(path, &st)) return rf_fail(why, RF_EIO, "%s: cannot open: %s", path, strerror(errno));
-    return S_ISDIR(st.st_mode) ? RF_OK : rf_fail(why, RF_EIO, "%s: expected a directory, got a file", path);
+    if (rf__os_look(path, &st)) return rf_fail(why, RF_EIO, "%s: cannot open: %s", path, strerror(errno));
+    return st.kind == RF__OS_FOLDER ? RF_OK : rf_fail(why, RF_EIO, "%s: expected a directory, got a file", path);
 }
 
 bool rf__folder_has(const char *folder, const char *name)
 {
     char path[4096];
-    return !rf__path(path, sizeof path, folder, name, NULL) && !access(path, F_OK);
+    return !rf__path(path, sizeof path, folder, name, NULL) && rf__os_exists(path);
 }
 
 bool rf__holds_weights(const char *folder)
@@ -90,7 +85,7 @@ rf_status rf__folder_lacks_model(const char *folder, const char *tokenizer, cons
 static rf_status busy(const char *path, int fd, rf_error *why)
 {
     char holder[160];
-    const ssize_t n = pread(fd, holder, sizeof holder - 1, 0);
+    const int64_t n = rf__os_read_at(fd, holder, sizeof holder - 1, 0);
     holder[n > 0 ? n : 0] = 0;
     holder[strcspn(holder, "\n")] = 0;
     for (char *c = holder; *c; c++)
@@ -101,20 +96,20 @@ static rf_status busy(const char *path, int fd, rf_error *why)
 /* The file may have been removed between opening and locking; then the lock would exclude nobody. */
 static rf_status lock_file(const char *path, int *fd, rf_error *why)
 {
-    struct stat st;
+    rf__os_state st;
     for (;;) {
-        const int lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+        const int lock = rf__os_open(path, RF__OS_WRITE | RF__OS_CREATE);
         if (lock < 0) return rf_fail(why, RF_EIO, "%s: cannot open: %s", path, strerror(errno));
-        if (flock(lock, LOCK_EX | LOCK_NB)) {
+        if (rf__os_lock(lock)) {
             const rf_status status = errno == EWOULDBLOCK
                                          ? busy(path, lock, why)
                                          : rf_fail(why, RF_EIO, "%s: cannot lock: %s", path, strerror(errno));
-            close(lock);
+            rf__os_close(lock);
             return status;
         }
         *fd = lock;
-        if (fstat(lock, &st) || st.st_nlink) return RF_OK;
-        close(lock);
+        if (rf__os_look_file(lock, &st) || !st.removed) return RF_OK;
+        rf__os_close(lock);
     }
 }
 
@@ -125,15 +120,11 @@ rf_status rf__folder_lock(const char *folder, int *fd, rf_error *why)
     if (rf__path(path, sizeof path, folder, RF_FILE_LOCK, why)) return RF_ERANGE;
     const rf_status status = lock_file(path, &lock, why);
     if (status) return status;
-    const time_t now = time(NULL);
     struct tm utc;
-    if (gmtime_r(&now, &utc)) strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &utc);
-    gethostname(host, sizeof host - 1);
-    const int n = snprintf(text, sizeof text, "process %ld on %s since %s\n", (long)getpid(), host, when);
-    if (ftruncate(lock, 0) || pwrite(lock, text, (size_t)n, 0) != n) {
-        const int e = errno;                                       /* a full disk: the lock is held nevertheless */
-        (void)e;
-    }
+    if (rf__os_utc(time(NULL), &utc)) strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    rf__os_host(host, sizeof host);
+    const int n = snprintf(text, sizeof text, "process %ld on %s since %s\n", rf__os_process(), host, when);
+    if (!rf__os_cut(lock, 0)) (void)rf__os_write_at(lock, text, (size_t)n, 0);     /* a full disk: it is held as well */
     *fd = lock;
     return RF_OK;
 }
@@ -141,8 +132,8 @@ rf_status rf__folder_lock(const char *folder, int *fd, rf_error *why)
 void rf__folder_unlock(const char *folder, int fd, bool made)
 {
     char path[4096];
-    if (made && !rf__path(path, sizeof path, folder, RF_FILE_LOCK, NULL)) (void)unlink(path);
-    close(fd);
+    if (made && !rf__path(path, sizeof path, folder, RF_FILE_LOCK, NULL)) (void)rf__os_remove(path);
+    rf__os_close(fd);
 }
 
 /* "process 123 on host since ..." */
@@ -151,9 +142,9 @@ static bool read_holder(const char *path, char *host, long *pid)
     char text[256];
     size_t size;
     int fd;
-    if (rf__open_file(path, O_RDONLY, &fd, &size, NULL)) return false;
-    const ssize_t n = pread(fd, text, sizeof text - 1, 0);
-    close(fd);
+    if (rf__open_file(path, RF__OS_READ, &fd, &size, NULL)) return false;
+    const int64_t n = rf__os_read_at(fd, text, sizeof text - 1, 0);
+    rf__os_close(fd);
     text[n > 0 ? n : 0] = 0;
     return sscanf(text, "process %ld on %127s", pid, host) == 2;
 }
@@ -162,13 +153,13 @@ int rf_run_alive(const char *folder)
 {
     enum { YOUNG = 600 };                                          /* seconds */
     char path[4096], host[128] = "", mine[128] = "";
-    struct stat st;
+    rf__os_state st;
     long pid = 0;
     if (!folder || rf__path(path, sizeof path, folder, RF_FILE_LOCK, NULL) || !read_holder(path, host, &pid)) return 0;
-    gethostname(mine, sizeof mine - 1);
-    if (!strcmp(host, mine)) return rf__holds_lock(pid);
+    rf__os_host(mine, sizeof mine);
+    if (!strcmp(host, mine)) return rf__os_process_locks(pid);
     if (rf__path(path, sizeof path, folder, RF_FILE_METRICS, NULL)) return 0;
-    return !stat(path, &st) && time(NULL) - st.st_mtime < YOUNG;
+    return !rf__os_look(path, &st) && time(NULL) - st.modified / 1000000000 < YOUNG;
 }
 
 size_t rf_folders_with(const char *folder, const char *file, char *out, size_t size)
@@ -178,16 +169,7 @@ size_t rf_folders_with(const char *folder, const char *file, char *out, size_t s
 
 /* ---- removing ---- */
 
-static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *ftw)
-{
-    (void)st;
-    (void)kind;
-    (void)ftw;
-    remove(path);
-    return 0;
-}
-
-void rf__folder_remove(const char *path) { nftw(path, remove_one, 8, FTW_DEPTH | FTW_PHYS); }
+void rf__folder_remove(const char *path) { rf__os_remove_tree(path); }
 
 /* "name.tmp-<pid>-<n>" (or without n, as in earlier versions) of a process that no longer exists. */
 static bool is_abandoned(const char *name)
@@ -199,7 +181,7 @@ static bool is_abandoned(const char *name)
     if (!mark) return false;
     const long pid = strtol(mark + 5, &end, 10);
     const bool ends = end != mark + 5 && (!*end || (*end == '-' && end[1] && !end[1 + strspn(end + 1, "0123456789")]));
-    return ends && pid > 0 && kill((pid_t)pid, 0) && errno == ESRCH;
+    return ends && pid > 0 && rf__os_process_ended(pid);
 }
 
 void rf__folder_unmake(const char *folder)
@@ -207,27 +189,26 @@ void rf__folder_unmake(const char *folder)
     static const char *const own[] = {RF_FILE_LOCK, RF_FILE_TOKENS};
     char path[4096];
     int others = 0;
-    DIR *d = opendir(folder);
-    for (struct dirent *e; d && (e = readdir(d));) {
-        bool known = !strcmp(e->d_name, ".") || !strcmp(e->d_name, "..");
-        for (size_t i = 0; i < RF_COUNT(own); i++) known = known || !strcmp(e->d_name, own[i]);
+    rf__os_folder *f = rf__os_folder_open(folder);
+    if (!f) return;
+    for (const char *name; (name = rf__os_next(f, NULL));) {
+        bool known = false;
+        for (size_t i = 0; i < RF_COUNT(own); i++) known = known || !strcmp(name, own[i]);
         others += !known;
     }
-    if (!d) return;
-    closedir(d);
+    rf__os_folder_close(f);
     for (size_t i = 0; i < RF_COUNT(own) && !others; i++)
-        if (!rf__path(path, sizeof path, folder, own[i], NULL)) (void)unlink(path);
-    if (!others) (void)rmdir(folder);
+        if (!rf__path(path, sizeof path, folder, own[i], NULL)) (void)rf__os_remove(path);
+    if (!others) (void)rf__os_remove_folder(folder);
 }
 
 void rf__folder_sweep(const char *folder)
 {
     char path[4096];
-    struct dirent *e;
-    DIR *d = opendir(folder);
-    while (d && (e = readdir(d)))
-        if (is_abandoned(e->d_name) && !rf__path(path, sizeof path, folder, e->d_name, NULL)) rf__folder_remove(path);
-    if (d) closedir(d);
+    rf__os_folder *f = rf__os_folder_open(folder);
+    for (const char *name; f && (name = rf__os_next(f, NULL));)
+        if (is_abandoned(name) && !rf__path(path, sizeof path, folder, name, NULL)) rf__folder_remove(path);
+    rf__os_folder_close(f);
 }
 
 /* ---- checkpoints ---- */
@@ -253,22 +234,21 @@ static int ascending(const void *a, const void *b)
 rf_status rf__checkpoint_steps(const rf_ctx *ctx, const char *folder, int64_t **step, size_t *n, rf_error *why)
 {
     size_t capacity = 0;
-    struct dirent *e;
-    DIR *d = opendir(folder);
+    rf__os_folder *f = rf__os_folder_open(folder);
     *step = NULL;
     *n = 0;
-    if (!d) return rf_fail(why, RF_EIO, "%s: cannot open: %s", folder, strerror(errno));
-    while ((e = readdir(d))) {
-        const int64_t s = step_of(e->d_name);
+    if (!f) return rf_fail(why, RF_EIO, "%s: cannot open: %s", folder, strerror(errno));
+    for (const char *name; (name = rf__os_next(f, NULL));) {
+        const int64_t s = step_of(name);
         if (s < 0) continue;
         if (!rf__grow(ctx, step, &capacity, *n + 1, sizeof **step)) {
-            closedir(d);
+            rf__os_folder_close(f);
             rf__free(ctx, *step);
             return rf_fail(why, RF_ENOMEM, "out of memory: a list of %zu checkpoints", *n + 1);
         }
         (*step)[(*n)++] = s;
     }
-    closedir(d);
+    rf__os_folder_close(f);
     if (*n) qsort(*step, *n, sizeof **step, ascending);
     return RF_OK;
 }
@@ -297,7 +277,7 @@ static rf_status abandoned_name(const char *folder, const char *name, char *path
         const int n = snprintf(other, sizeof other, "abandoned-%s", name);
         if (i > 1) snprintf(other + n, sizeof other - (size_t)n, "-%d", i);
         const rf_status status = rf__path(path, size, folder, other, why);
-        if (status || access(path, F_OK)) return status;
+        if (status || !rf__os_exists(path)) return status;
     }
     return rf_fail(why, RF_EIO, "%s: expected a free name abandoned-%s-N, got none; remove some of these folders",
                    folder, name);
@@ -309,7 +289,7 @@ static rf_status set_aside(const char *folder, const char *name, char *note, siz
     char from[4096], to[4096];
     rf_status status = rf__path(from, sizeof from, folder, name, why);
     if (!status) status = abandoned_name(folder, name, to, sizeof to, why);
-    if (!status && rename(from, to))
+    if (!status && rf__os_rename(from, to))
         status = rf_fail(why, RF_EIO, "%s: cannot rename to %s: %s", from, to, strerror(errno));
     if (!status) rf__list_add(note, size, strrchr(to, '/') + 1);
     return status;
@@ -368,9 +348,9 @@ void rf__checkpoints_prune(const rf_ctx *ctx, const char *folder, int64_t newest
         char name[64], away[96], from[4096], to[4096];
         if (among(step[i], best, bests)) continue;
         snprintf(name, sizeof name, "checkpoint-%" PRId64, step[i]);
-        snprintf(away, sizeof away, ".tmp-old-%" PRId64 "-%ld", step[i], (long)getpid());
+        snprintf(away, sizeof away, ".tmp-old-%" PRId64 "-%ld", step[i], rf__os_process());
         if (rf__path(from, sizeof from, folder, name, NULL) || rf__path(to, sizeof to, folder, away, NULL)) continue;
-        if (!rename(from, to)) rf__folder_remove(to);
+        if (!rf__os_rename(from, to)) rf__folder_remove(to);
     }
     rf__free(ctx, step);
 }

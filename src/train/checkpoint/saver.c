@@ -2,7 +2,6 @@
  *
  * It shares with the run only what neither of them changes: weights and moments, until it has read them, for which the
  * run waits; tokenizer, config and options, which are constant; and the descriptors of the logs, which it syncs. */
-#define _GNU_SOURCE
 #include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -57,10 +56,18 @@ rf_status rf__save_write(const rf__save *s, char *path, size_t size, rf_error *w
 
 /* ---- the thread ---- */
 
+static void note_read(rf__saver *s)
+{
+    pthread_mutex_lock(&s->lock);
+    s->read = true;
+    pthread_cond_signal(&s->change);
+    pthread_mutex_unlock(&s->lock);
+}
+
 static rf_status read_in_thread(void *user, rf_error *why)
 {
     rf__saver *s = user;
-    sem_post(&s->read);
+    note_read(s);
     return sync_logs(&s->save, why);
 }
 
@@ -69,8 +76,14 @@ static void *write_meanwhile(void *arg)
     rf__saver *s = arg;
     s->status = write_and_prune(&s->save, s->path, sizeof s->path, &s->why);
     atomic_store(&s->done, true);
-    sem_post(&s->read);                                             /* a failed save reads nothing more */
+    note_read(s);                                                   /* a failed save reads nothing more */
     return NULL;
+}
+
+static void destroy(rf__saver *s)
+{
+    pthread_cond_destroy(&s->change);
+    pthread_mutex_destroy(&s->lock);
 }
 
 bool rf__saver_start(rf__saver *s, const rf__save *what)
@@ -85,9 +98,14 @@ bool rf__saver_start(rf__saver *s, const rf__save *what)
     s->why = (rf_error){0};
     s->path[0] = 0;
     atomic_store(&s->done, false);
-    if (sem_init(&s->read, 0, 0)) return false;
+    s->read = false;
+    if (pthread_mutex_init(&s->lock, NULL)) return false;
+    if (pthread_cond_init(&s->change, NULL)) {
+        pthread_mutex_destroy(&s->lock);
+        return false;
+    }
     s->running = s->reading = !rf__thread_start(&s->thread, write_meanwhile, s);
-    if (!s->running) sem_destroy(&s->read);
+    if (!s->running) destroy(s);
     s->waited += rf__seconds() - begin;
     return s->running;
 }
@@ -96,7 +114,9 @@ void rf__saver_read(rf__saver *s)
 {
     if (!s->reading) return;
     const double begin = rf__seconds();
-    while (sem_wait(&s->read)) {}                                   /* interrupted by a signal handler */
+    pthread_mutex_lock(&s->lock);
+    while (!s->read) pthread_cond_wait(&s->change, &s->lock);
+    pthread_mutex_unlock(&s->lock);
     s->reading = false;
     s->waited += rf__seconds() - begin;
 }
@@ -107,7 +127,7 @@ rf_status rf__saver_end(rf__saver *s, char *path, size_t size, rf_error *why)
 {
     const double begin = rf__seconds();
     pthread_join(s->thread, NULL);
-    sem_destroy(&s->read);
+    destroy(s);
     s->running = s->reading = false;
     s->waited += rf__seconds() - begin;
     snprintf(path, size, "%s", s->path);

@@ -13,7 +13,6 @@
 #define RF_TRAIN_SAVER_H
 
 #include <pthread.h>
-#include <semaphore.h>
 
 #include "train/checkpoint/average.h"
 #include "train/checkpoint/checkpoint.h"
@@ -41,7 +40,9 @@ typedef struct rf__saver {
     pthread_t thread;
     bool running;                       /* a save was started and rf__saver_end has not been called                   */
     bool reading;                       /* its thread may still read the slabs                                        */
-    sem_t read;                         /* posted when it has read them                                               */
+    pthread_mutex_t lock;               /* of `read`                                                                  */
+    pthread_cond_t change;              /* of `read`                                                                  */
+    bool read;                          /* it has read them                                                           */
     _Atomic bool done;                  /* it has finished                                                            */
     rf_status status;                   /* the members below belong to the thread until it is joined                  */
     rf_error why;

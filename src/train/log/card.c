@@ -2,14 +2,13 @@
  *
  * Names of files, folders and labels are untrusted. In YAML they are in double quotes with JSON's escapes; in Markdown
  * every character that could have a meaning is a numeric entity. */
-#define _GNU_SOURCE
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "roformer/inspect/files.h"
 #include "base/files/path.h"
+#include "base/os/os.h"
 #include "store/family.h"
 #include "store/store.h"
 #include "text/unicode/unicode.h"
@@ -383,7 +382,7 @@ static bool is_ours(const rf_ctx *ctx, const char *path)
 {
     char *text;
     size_t size;
-    if (access(path, F_OK)) return true;
+    if (!rf__os_exists(path)) return true;
     if (rf__read_file(ctx, path, MAX_README, &text, &size, NULL)) return false;
     const bool ours = strstr(text, mark) != NULL;
     rf__free(ctx, text);
@@ -392,23 +391,22 @@ static bool is_ours(const rf_ctx *ctx, const char *path)
 
 rf_status rf__card_write(const rf__card *c, rf_error *why)
 {
-    char path[4096], *text = NULL, *whole = realpath(c->folder, NULL);
+    rf__os_text made;
+    char path[4096], *whole = rf__os_whole_path(c->folder);
     const part name = last_part(whole ? whole : c->folder);
-    size_t size = 0;
     free(whole);
     rf_status status = rf__path(path, sizeof path, c->folder, RF_FILE_CARD, why);
     if (status || !is_ours(c->ctx, path)) return status;
-    FILE *f = open_memstream(&text, &size);
-    if (!f) return rf_fail(why, RF_ENOMEM, "out of memory: a model card");
+    if (!rf__os_text_open(&made)) return rf_fail(why, RF_ENOMEM, "out of memory: a model card");
+    FILE *f = made.to;
     header(f, c, name.text);
     first_words(f, c, name.text);
     results(f, c);
     stages(f, c);
     training(f, c);
     use(f, c, word(&name));
-    const bool failed = ferror(f) != 0;
-    status = fclose(f) || failed || !text ? rf_fail(why, RF_ENOMEM, "out of memory: a model card")
-                                          : rf__replace_file(c->ctx, path, text, size, why);
-    free(text);
+    status = rf__os_text_close(&made) ? rf__replace_file(c->ctx, path, made.text, made.size, why)
+                                      : rf_fail(why, RF_ENOMEM, "out of memory: a model card");
+    free(made.text);
     return status;
 }

@@ -1,9 +1,7 @@
 /* journal.c — appends whole records; cuts the file to the length that a checkpoint records. */
-#define _GNU_SOURCE
 #include <errno.h>
-#include <fcntl.h>
-#include <unistd.h>
 
+#include "base/os/os.h"
 #include "train/log/journal.h"
 
 static rf_status refused(const rf__journal *j, const char *verb, rf_error *why)
@@ -17,7 +15,7 @@ static rf_status read_start(const rf__journal *j, int64_t bytes, uint32_t *crc, 
     char buffer[1 << 14];
     *crc = 0;
     for (int64_t at = 0; at < bytes;) {
-        const ssize_t n = pread(j->fd, buffer, (size_t)rf__min64(bytes - at, (int64_t)sizeof buffer), (off_t)at);
+        const int64_t n = rf__os_read_at(j->fd, buffer, (size_t)rf__min64(bytes - at, (int64_t)sizeof buffer), at);
         if (n < 0 && errno == EINTR) continue;
         if (n <= 0) return refused(j, "read", why);
         *crc = rf__crc32c(*crc, buffer, (size_t)n);
@@ -35,8 +33,8 @@ rf_status rf__journal_known(const char *folder, const char *name, int64_t bytes,
     uint32_t found;
     char last = 0;
     if (rf__path(j.path, sizeof j.path, folder, name, why)) return RF_ERANGE;
-    if (!bytes || access(j.path, F_OK)) return RF_OK;
-    rf_status status = rf__open_file(j.path, O_RDONLY, &j.fd, &size, why);
+    if (!bytes || !rf__os_exists(j.path)) return RF_OK;
+    rf_status status = rf__open_file(j.path, RF__OS_READ, &j.fd, &size, why);
     if (status) return status;
     const bool shorter = (int64_t)size < bytes;
     if (size && !shorter) status = read_start(&j, bytes, &found, &last, why);
@@ -54,16 +52,16 @@ rf_status rf__journal_open(const char *folder, const char *name, int64_t bytes, 
     char last;
     *out = (rf__journal){.fd = -1};
     if (rf__path(out->path, sizeof out->path, folder, name, why)) return RF_ERANGE;
-    const rf_status status = rf__open_file(out->path, O_RDWR | O_CREAT, &out->fd, &size, why);
+    const rf_status status = rf__open_file(out->path, RF__OS_WRITE | RF__OS_CREATE, &out->fd, &size, why);
     if (status) return status;
     out->bytes = rf__min64(bytes, (int64_t)size);
-    if (ftruncate(out->fd, out->bytes) || lseek(out->fd, out->bytes, SEEK_SET) < 0) return refused(out, "cut", why);
+    if (rf__os_cut(out->fd, out->bytes) || rf__os_seek(out->fd, out->bytes) < 0) return refused(out, "cut", why);
     return read_start(out, out->bytes, &out->crc, &last, why);
 }
 
 void rf__journal_close(rf__journal *j)
 {
-    if (j->fd >= 0) close(j->fd);
+    if (j->fd >= 0) rf__os_close(j->fd);
     j->fd = -1;
 }
 
@@ -71,7 +69,7 @@ rf_status rf__journal_append(rf__journal *j, const void *data, size_t size, rf_e
 {
     const rf_status status = rf__write_all(j->fd, data, size, j->path, why);
     if (status) {
-        const bool back = !ftruncate(j->fd, j->bytes) && lseek(j->fd, j->bytes, SEEK_SET) >= 0;
+        const bool back = !rf__os_cut(j->fd, j->bytes) && rf__os_seek(j->fd, j->bytes) >= 0;
         return back ? status : refused(j, "take back a record", why);
     }
     j->crc = rf__crc32c(j->crc, data, size);
@@ -82,6 +80,6 @@ rf_status rf__journal_append(rf__journal *j, const void *data, size_t size, rf_e
 rf_status rf__journal_sync(rf__journal *j, rf_error *why)
 {
     if (j->lost) return rf_fail(why, RF_EIO, "%s: cannot sync: an earlier sync failed", j->path);
-    j->lost = j->fd >= 0 && fsync(j->fd);
+    j->lost = j->fd >= 0 && rf__os_sync(j->fd);
     return j->lost ? refused(j, "sync", why) : RF_OK;
 }

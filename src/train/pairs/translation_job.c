@@ -2,11 +2,11 @@
  *
  *     subwords, learned if no folder has any -> pairs as ids -> config of an encoder and a decoder -> weights of
  *     the folder, or new ones -> steps */
-#define _GNU_SOURCE
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/os/os.h"
 #include "roformer/inspect/files.h"
 #include "text/tokenizer.h"
 #include "train/checkpoint/checksums.h"
@@ -326,17 +326,17 @@ static rf_status list_dropped(const rf__run *r, const rf__pair_training *t, rf_e
 {
     const rf_train_options *o = &r->o;
     const rf__pair_files files = training_files(o), held = held_files(o);
-    char path[4096], *text = NULL;
-    size_t size = 0;
+    rf__os_text list;
+    char path[4096];
     if (rf__rank(o->comm) || !(t->train.drops + t->held.drops)) return RF_OK;
-    FILE *f = open_memstream(&text, &size);
-    bool good = f && fputs("file\tline\treason\tsource_tokens\ttarget_tokens\n", f) >= 0 &&
-                rf__pairs_list_dropped(&t->train, &files, f) && rf__pairs_list_dropped(&t->held, &held, f);
-    if (f && fclose(f)) good = false;
+    bool good = rf__os_text_open(&list) &&
+                fputs("file\tline\treason\tsource_tokens\ttarget_tokens\n", list.to) >= 0 &&
+                rf__pairs_list_dropped(&t->train, &files, list.to) && rf__pairs_list_dropped(&t->held, &held, list.to);
+    good = rf__os_text_close(&list) && good;
     rf_status status = good ? rf__path(path, sizeof path, r->folder, RF_FILE_DROPPED, why)
                             : rf_fail(why, RF_ENOMEM, "out of memory: a list of dropped pairs");
-    if (!status) status = rf__replace_file(r->ctx, path, text, size, why);
-    free(text);
+    if (!status) status = rf__replace_file(r->ctx, path, list.text, list.size, why);
+    free(list.text);
     return status;
 }
 

@@ -12,12 +12,11 @@
  * published one is read as that model (`published` below). Any other folder of RoFormer's variables must state its
  * kind, and so must one of BERT's with a pooler but without the task of sentence pairs, as SimBERT's are. Keys of
  * config.json in bert_config.json take precedence over all of this. */
-#define _GNU_SOURCE
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/files/json_file.h"
+#include "base/os/os.h"
 #include "roformer/inspect/files.h"
 #include "store/formats/tensorflow/tensorflow.h"
 
@@ -46,7 +45,7 @@ static void set(json_t *root, const char *key, json_t *value, bool *fine)
 static bool set_published(json_t *root, const char *folder, bool bert, bool *fine)
 {
     bool found = false;
-    char *whole = realpath(folder, NULL);                               /* "." has a name, too */
+    char *whole = rf__os_whole_path(folder);                             /* "." has a name, too */
     const char *path = whole ? whole : folder, *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     for (size_t i = 0; i < RF_COUNT(published); i++) {
         if (published[i].bert != bert || strncmp(name, published[i].name, strlen(published[i].name))) continue;
@@ -97,12 +96,12 @@ bool rf__bundle_index(const rf_ctx *ctx, const char *folder, char *path, size_t 
     if (rf__path(path, size, folder, RF_FILE_TF_CONFIG, NULL) || !rf__is_there(ctx, path)) return false;
     if (rf__path(path, size, folder, RF_FILE_TF_INDEX, NULL)) return false;
     if (rf__is_there(ctx, path)) return true;
-    DIR *d = opendir(folder);
-    for (struct dirent *e; d && (e = readdir(d));) {
-        const bool index = rf__ends_with(e->d_name, ".index") && strcmp(e->d_name, ".index");
-        if (index && !rf__path(path, size, folder, e->d_name, NULL)) found++;
+    rf__os_folder *f = rf__os_folder_open(folder);
+    for (const char *name; f && (name = rf__os_next(f, NULL));) {
+        const bool index = rf__ends_with(name, ".index") && strcmp(name, ".index");
+        if (index && !rf__path(path, size, folder, name, NULL)) found++;
     }
-    if (d) closedir(d);
+    rf__os_folder_close(f);
     return found == 1;
 }
 
@@ -119,12 +118,11 @@ static rf_status read_bert(const rf_ctx *ctx, const char *path, json_t **root, r
 /* Weights that Keras' save_weights wrote; "": there are none. */
 static void find_keras(const char *folder, char name[256])
 {
-    DIR *d = opendir(folder);
+    rf__os_folder *f = rf__os_folder_open(folder);
     *name = 0;
-    for (struct dirent *e; d && (e = readdir(d));)
-        if (rf__ends_with(e->d_name, ".h5") || rf__ends_with(e->d_name, ".weights"))
-            snprintf(name, 256, "%s", e->d_name);
-    if (d) closedir(d);
+    for (const char *is; f && (is = rf__os_next(f, NULL));)
+        if (rf__ends_with(is, ".h5") || rf__ends_with(is, ".weights")) snprintf(name, 256, "%s", is);
+    rf__os_folder_close(f);
 }
 
 rf_status rf__bert_config(const rf_ctx *ctx, const char *folder, char path[RF_CONFIG_PATH], json_t **root,

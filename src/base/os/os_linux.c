@@ -1,19 +1,16 @@
-/* linux.c — functions that only Linux has, with alternatives for other systems: processors of this process, the holder
- * of a lock, memory in huge pages. */
+/* os_linux.c — what Linux tells in /proc and /sys, and in the auxiliary vector: the processors of this process, their
+ * features and caches, the holder of a lock, the file of the program. */
 #define _GNU_SOURCE
-#ifdef __linux__
-#include <sched.h>
-#include <sys/auxv.h>
-#endif
 #include <math.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
-#include "base/system/cgroup.h"
-#include "base/context.h"
+#include "base/os/cgroup.h"
+#include "base/os/os.h"
 #include "base/system/processor.h"
 
 /* ---- processors ---- */
@@ -24,20 +21,18 @@ enum { MOST = 1 << 16 };
 int rf_processors(void)
 {
     long n = 0;
-#ifdef __linux__
     cpu_set_t set[MOST / CPU_SETSIZE];
     if (!sched_getaffinity(0, sizeof set, set)) n = CPU_COUNT_S(sizeof set, set);
-#endif
     if (n < 1) n = sysconf(_SC_NPROCESSORS_ONLN);
     const double quota = ceil(rf__processor_quota(""));
     if (quota < (double)n) n = (long)quota;
     return n < 1 ? 1 : n > MOST ? MOST : (int)n;
 }
 
+#ifdef __aarch64__
 /* Bits of the kernel's words for 64-bit Arm (asm/hwcap.h; older systems lack some of them). */
 bool rf__processor_has(const char *feature)
 {
-#if defined(__linux__) && defined(__aarch64__)
     static const struct { const char *name; unsigned long word, bit; } features[] = {
         {"asimddp", AT_HWCAP, 1UL << 20},
         {"i8mm", AT_HWCAP2, 1UL << 13},
@@ -45,11 +40,9 @@ bool rf__processor_has(const char *feature)
     };
     for (size_t i = 0; i < RF_COUNT(features); i++)
         if (!strcmp(features[i].name, feature)) return getauxval(features[i].word) & features[i].bit;
-#else
-    (void)feature;
-#endif
     return false;
 }
+#endif
 
 /* ---- caches ---- */
 
@@ -112,68 +105,24 @@ size_t rf__cache_share(void)
     return share;
 }
 
-/* ---- locks ---- */
+/* ---- processes ---- */
 
-bool rf__holds_lock(long pid)
+bool rf__os_process_locks(long process)
 {
-    bool held = false;
-#ifdef __linux__
     char line[256];
+    bool held = false;
     FILE *f = fopen("/proc/locks", "re");
     while (f && !held && fgets(line, sizeof line, f)) {
         long who;
-        held = strstr(line, "FLOCK") && sscanf(line, "%*s %*s %*s %*s %ld", &who) == 1 && who == pid;
+        held = strstr(line, "FLOCK") && sscanf(line, "%*s %*s %*s %*s %ld", &who) == 1 && who == process;
     }
     if (f) fclose(f);
-#else
-    (void)pid;
-#endif
     return held;
 }
 
-/* ---- memory ---- */
-
-enum { LINE = 64 };                     /* bytes of a cache line, the alignment of every block */
-
-/* Large blocks come from the system, at addresses and in sizes that suit huge pages, and are returned to it. Weights
- * and the memory of a step are read from end to end again and again, and the C library would keep freed memory. A last
- * page that is at least half used is a huge page as well: every generated token reads all weights once, and this makes
- * it up to a tenth faster (results/generate.txt). */
-enum { HUGE_PAGE = 2 << 20 };
-#ifdef __SANITIZE_ADDRESS__
-#define LARGE SIZE_MAX                  /* AddressSanitizer watches only the C library's blocks */
-#else
-#define LARGE ((size_t)1 << 20)
-#endif
-
-static size_t size_of_pages(size_t size)
+bool rf__os_self(char *path, size_t size)
 {
-    const size_t small = (size_t)sysconf(_SC_PAGESIZE), page = size % HUGE_PAGE < HUGE_PAGE / 2 ? small : HUGE_PAGE;
-    return (size + page - 1) / page * page;
-}
-
-void *rf__system_alloc(void *user, size_t size)
-{
-    (void)user;
-    void *p = NULL;
-    if (size < LARGE) return posix_memalign(&p, LINE, size) ? NULL : p;
-
-    size_t whole;
-    if (!rf__checked_add(size, 2 * HUGE_PAGE, &whole)) return NULL;
-    char *map = mmap(NULL, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (map == MAP_FAILED) return NULL;
-    const size_t before = (HUGE_PAGE - (uintptr_t)map % HUGE_PAGE) % HUGE_PAGE;
-    if (before) munmap(map, before);
-    munmap(map + before + size_of_pages(size), whole - before - size_of_pages(size));
-#ifdef MADV_HUGEPAGE
-    (void)madvise(map + before, size_of_pages(size), MADV_HUGEPAGE);        /* only a hint: a failure has no effect */
-#endif
-    return map + before;
-}
-
-void rf__system_release(void *user, void *memory, size_t size)
-{
-    (void)user;
-    if (size < LARGE) free(memory);
-    else munmap(memory, size_of_pages(size));
+    const ssize_t n = readlink("/proc/self/exe", path, size - 1);
+    path[n > 0 ? n : 0] = 0;
+    return n > 0 && (size_t)n < size - 1;
 }

@@ -1,4 +1,4 @@
-/* memory_left.c — the memory that this process may still allocate. It is the smallest of
+/* os_linux_memory.c — the memory that this process may still allocate. It is the smallest of
  *
  *     MemAvailable of /proc/meminfo
  *     what the limit on its address space leaves (ulimit -v)
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 
-#include "base/system/cgroup.h"
+#include "base/os/cgroup.h"
 
 /* The number after `key` at the beginning of a line; 0: there is none. */
 static double value_of(const char *text, const char *key)
