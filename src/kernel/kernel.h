@@ -11,6 +11,20 @@ extern const rfk_table rfk_ref;
 #include "roformer/kernel/rungs.def"
 #undef RFR
 
+/* The size of `count` elements, and of two parts.  If it does not fit into the size_t of a 32-bit machine: the largest
+ * multiple of 64, which no allocation grants. */
+#define RFK__TOO_LARGE (SIZE_MAX - 63)
+static inline size_t rfk__size(int64_t count, size_t each)
+{
+    const uint64_t bytes = (uint64_t)count * each;
+    return bytes < RFK__TOO_LARGE ? (size_t)bytes : RFK__TOO_LARGE;
+}
+static inline size_t rfk__both(size_t a, size_t b)
+{
+    size_t sum;
+    return rf__checked_add(a, b, &sum) ? sum : RFK__TOO_LARGE;
+}
+
 /* Which instructions beyond its dialect a rung has is said by its own file, before this one, and not by the compiler's
  * macros, which also follow CFLAGS: with -march=native every rung would be compiled as the best one.
  *

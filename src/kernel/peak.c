@@ -1,7 +1,8 @@
 /* peak.c — measures peak rates with multiply-add loops in registers and with plain memory passes.
  *
  * The accumulators are named variables that an empty asm statement declares as changed.  An array of accumulators would
- * go through memory and show a quarter of the rate, and the compiler would remove a loop without the asm.            */
+ * go through memory and show a quarter of the rate, and the compiler would remove a loop without the asm.  What runs
+ * WebAssembly compiles once more, without it: there only the results, which are stored, keep the loop.               */
 #include "base/base.h"
 #include "base/system/processor.h"
 #include "roformer/kernel/kernels.h"
@@ -12,6 +13,8 @@
 #include "kernel/isa/vec_amx.h"
 #elif defined(__aarch64__)
 #include <arm_neon.h>
+#elif defined(__wasm32__)
+#include <wasm_simd128.h>
 #endif
 
 /* Enough chains to hide the latency at two multiply-adds per cycle: bf16 on Zen 5 takes eight cycles, f32 takes four on
@@ -24,6 +27,7 @@
 #define START(v, FIRST) vector v = FIRST;
 #define STEP(v, MULTIPLY_ADD) v = MULTIPLY_ADD(v, x);
 #define KEEP(v, REGISTER) __asm__ volatile("" : REGISTER(v));
+#define END(v, LAST) LAST = v;
 
 /* static double NAME(n): n rounds of v = v x + x on COUNT chains; FLOPS that one MULTIPLY_ADD does. */
 #define SPIN(NAME, TARGET, COUNT, TYPE, FIRST, X, MULTIPLY_ADD, REGISTER, FLOPS) \
@@ -31,11 +35,14 @@
     {                                                                            \
         typedef TYPE vector;                                                     \
         const vector x = X;                                                      \
+        volatile vector last = x;                                                \
         CHAINS_##COUNT(START, FIRST)                                             \
         for (int64_t r = 0; r < n; r++) {                                        \
             CHAINS_##COUNT(STEP, MULTIPLY_ADD)                                   \
             CHAINS_##COUNT(KEEP, REGISTER)                                       \
         }                                                                        \
+        CHAINS_##COUNT(END, last)                                                \
+        (void)last;                                                              \
         return (double)(FLOPS) * COUNT * (double)n;                              \
     }
 
@@ -88,11 +95,18 @@ SPIN(spin_neon, , 20, float32x4_t, vdupq_n_f32(1.0F), vdupq_n_f32(0.5F), FMA_128
 SPIN(spin_bf16, FOR("bf16"), 20, int32x4_t, vdupq_n_s32(0), vdupq_n_s32(0x3e813e81), SQUARE_BF16, "+w", 4 * 8)
 SPIN(spin_i8mm, FOR("i8mm"), 20, int32x4_t, vdupq_n_s32(0), vdupq_n_s32(0x01010101), SQUARE_I8, "+w", 4 * 16)
 SPIN(spin_i8, FOR("dotprod"), 20, int32x4_t, vdupq_n_s32(0), vdupq_n_s32(0x01010101), DOT_I8, "+w", 4 * 8)
+#elif defined(__wasm32__)
+#define FOR(UNITS) __attribute__((target(UNITS)))
+#define MUL_ADD_128(v, x) wasm_f32x4_add(wasm_f32x4_mul(v, x), x)
+#define DOT_I16_128(v, x) wasm_i32x4_add(wasm_i32x4_dot_i16x8(v, x), v)
+SPIN(spin_f32, FOR("simd128"), 14, v128_t, wasm_f32x4_splat(1.0F), wasm_f32x4_splat(0.5F), MUL_ADD_128, "+r", 4 * 2)
+SPIN(spin_i16, FOR("simd128"), 14, v128_t, wasm_i32x4_splat(1), wasm_i16x8_splat(1), DOT_I16_128, "+r", 4 * 4)
 #else
 #define FMA_1(v, x) ((v) * (x) + (x))
 SPIN(spin_scalar, , 14, float, 1.0F, 0.5F, FMA_1, "+r", 2)
 #endif
 
+#if defined(__x86_64__) || defined(__aarch64__)
 /* Whether this processor has `rung`, and the context's rung is at least that one. */
 static bool reaches(const rf_ctx *ctx, const char *rung)
 {
@@ -104,6 +118,7 @@ static bool reaches(const rf_ctx *ctx, const char *rung)
     }
     return false;
 }
+#endif
 
 /* The loop of a type's widest unit that the context may use; NULL: there is none. */
 typedef double spin(int64_t n);
@@ -125,7 +140,11 @@ static spin *spin_of(const rf_ctx *ctx, rf_type type)
     if (type == RF_BF16) return reaches(ctx, "neonbf16") ? spin_bf16 : NULL;
     if (type == RF_I8) return reaches(ctx, "neoni8mm") ? spin_i8mm : reaches(ctx, "neondot") ? spin_i8 : NULL;
     return type == RF_F32 ? spin_neon : NULL;
+#elif defined(__wasm32__)
+    (void)ctx;
+    return type == RF_F32 ? spin_f32 : type == RF_I8 ? spin_i16 : NULL;
 #else
+    (void)ctx;
     return type == RF_F32 ? spin_scalar : NULL;
 #endif
 }

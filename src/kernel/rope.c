@@ -68,7 +68,8 @@ static rf_status make(const rf_ctx *ctx, const rf_rope_spec *spec, filling f, in
 
     const size_t half = (size_t)spec->rotary / 2, head = padded(sizeof(rf_rope));
     size_t angles = 0, table = 0, total = 0;
-    const bool fits = half <= SIZE_MAX / 64 && rf__checked_mul((size_t)rows, half, &table) && table <= SIZE_MAX / 64;
+    const bool fits = spec->rotary / 2 <= (int64_t)(SIZE_MAX / 64) && (uint64_t)rows < SIZE_MAX &&
+                      rf__checked_mul((size_t)rows, half, &table) && table <= SIZE_MAX / 64;
     if (fits) {
         angles = padded(half * sizeof(double));
         table = padded(table * sizeof(float));

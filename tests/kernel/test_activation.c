@@ -152,6 +152,7 @@ static void values_and_slopes(void **state)
     t_free_all();
 }
 
+#ifdef FE_UNDERFLOW             /* WebAssembly does not report it */
 /* Numbers far from 0 are not slower than others: GELU's formulas have no subnormal intermediate results, which take 150
  * cycles on Intel processors. */
 static void no_step_of_gelu_is_subnormal(void **state)
@@ -175,6 +176,7 @@ static void no_step_of_gelu_is_subnormal(void **state)
     }
     t_free_all();
 }
+#endif
 
 /* The derivatives belong to the values: central differences in double, with errors of h^2/6 f''' and rounding / h. */
 static void slopes_are_derivatives(void **state)
@@ -251,7 +253,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_name_their_kernels),
         cmocka_unit_test(values_and_slopes),
+#ifdef FE_UNDERFLOW
         cmocka_unit_test(no_step_of_gelu_is_subnormal),
+#endif
         cmocka_unit_test(slopes_are_derivatives),
         cmocka_unit_test(every_number_stands_alone),
         cmocka_unit_test(adjoints_are_slopes_times_dy),

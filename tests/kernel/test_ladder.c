@@ -1,6 +1,7 @@
 /* test_ladder.c — mirrors src/kernel/select.c, context.c, src/kernel/isa/isa_avx2.c, src/kernel/isa/isa_avx512.c,
  * mirrors src/kernel/isa/isa_avx512bf16.c, src/kernel/isa/isa_avx512fp16.c, src/kernel/isa/isa_neon.c,
- * mirrors src/kernel/isa/isa_neonbf16.c, peak.c and src/kernel/ref/ref.c, src/kernel/isa/isa_sse4.c. */
+ * mirrors src/kernel/isa/isa_neonbf16.c, peak.c and src/kernel/ref/ref.c, src/kernel/isa/isa_sse4.c,
+ * mirrors src/kernel/isa/isa_wasm.c. */
 #include <math.h>
 
 #include "kernel/gemm/gemm_blocked.h"
@@ -137,7 +138,7 @@ static void the_peak_is_a_rate(void **state)
     assert_true(isfinite(flops) && flops > 1e6);
     assert_true(isfinite(copied) && copied > 1e6);
     assert_true(rf_peak_of(ctx, RF_BF16, 0.01) >= 0 && rf_peak_of(ctx, RF_I8, 0.01) >= 0);
-#if defined(__x86_64__)
+#if defined(__x86_64__) || defined(__wasm32__)
     assert_true(rf_peak_of(ctx, RF_I8, 0.01) > 0);
 #endif
     assert_true(rf_peak_read(ctx, 1 << 20, 0.01) > 1e6);
@@ -148,7 +149,7 @@ static void the_peak_is_a_rate(void **state)
 static void the_peak_is_of_the_rung(void **state)
 {
     (void)state;
-    static const char *const without[] = {"ref", "sse4", "avx2", "avxvnni", "avx512", "avx512vnni"};
+    static const char *const without[] = {"ref", "sse4", "avx2", "avxvnni", "avx512", "avx512vnni", "wasm"};
     rfk_table k;
     for (EACH_RUNG(k))
         for (size_t i = 0; i < RF_COUNT(without); i++) {

@@ -4,8 +4,8 @@
 
 static size_t bytes(int64_t floats, int64_t doubles)
 {
-    const size_t fast = (size_t)floats * sizeof(float), printed = (size_t)doubles * sizeof(double);
-    return ((fast > printed ? fast : printed) + 63) & ~(size_t)63;
+    const int64_t most = rf__max64(floats * (int64_t)sizeof(float), doubles * (int64_t)sizeof(double));
+    return rfk__size((most + 63) / 64, 64);
 }
 
 size_t rfk_attention_scratch(const rfk_attention *a)

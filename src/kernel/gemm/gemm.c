@@ -258,7 +258,7 @@ rf_status rf__pack_parts(const rf_ctx *ctx, rf_type type, int64_t parts, int64_t
         return rf_fail(why, RF_ERANGE, "pack: parts: expected 1 to %d, got %lld", 1 << 20, (long long)parts);
     rf_status s = packed_new(&rf__products_ref, ctx, type, n, k, w, &all, why);
     if (s) return s;
-    float *swapped = across ? rf__alloc(ctx, (size_t)(n * k) * sizeof *swapped) : NULL;
+    float *swapped = across ? rf__alloc(ctx, rfk__size(n * k, sizeof *swapped)) : NULL;
     all->part = rf__calloc(ctx, (size_t)parts, sizeof(rf_packed *));
     all->parts = all->part ? parts : 0;
     if (!all->part || (across && !swapped))

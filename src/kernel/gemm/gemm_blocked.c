@@ -365,7 +365,8 @@ rf_status rf__blocked_gemm(const rf__element *e, const rf_ctx *ctx, const rf_gem
     const rfk_panel_shape shape = shape_of(e, ctx);
     const division cut = division_of(e, &shape, call->n, call->k);
     const size_t workspace = (size_t)ctx->threads * e->workspace(&shape);
-    const size_t bytes = workspace + (size_t)(cut.wide * filled(&shape, rf__min64(cut.deep, call->k))) * e->size;
+    const size_t panels = rfk__size(cut.wide * filled(&shape, rf__min64(cut.deep, call->k)), e->size);
+    const size_t bytes = rfk__both(workspace, panels);
     rf__product_enter(ctx);
     char *scratch = rf__product_scratch(ctx, bytes);
     for (int64_t j = 0; scratch && j < call->n; j += cut.wide)
@@ -378,7 +379,7 @@ rf_status rf__blocked_gemm(const rf__element *e, const rf_ctx *ctx, const rf_gem
 rf_status rf__blocked_pack(const rf__element *e, const rf_ctx *ctx, rf_packed *w, const float *from, rf_error *why)
 {
     const rfk_panel_shape *shape = e->shape(ctx);
-    const size_t bytes = (size_t)(ceiling(w->n, shape->columns) * shape->columns * filled(shape, w->k)) * e->size;
+    const size_t bytes = rfk__size(ceiling(w->n, shape->columns) * shape->columns * filled(shape, w->k), e->size);
     w->data = rf__alloc(ctx, bytes);
     if (!w->data) return rf_fail(why, RF_ENOMEM, "out of memory: packed weights of %zu bytes", bytes);
     pack_panels(e, (rf__packing){.ctx = ctx, .b = {from, NULL, w->k, 1}, .n = w->n, .k = w->k, .out = w->data,
@@ -485,7 +486,7 @@ rf_status rf__blocked_pair(const rf__element *e, const rf_ctx *ctx, const rf__pa
               .ld = odd_lines(x->up->n)};
     p.size = (ceiling(x->m, count) + RF__GEMM_WIDTH) * p.ld;
     const size_t workspace = (size_t)ctx->threads * e->workspace(&shape), gated = gated_size(ctx, &shape, x->up),
-                 bytes = workspace + gated + (size_t)(ctx->threads * p.size) * sizeof(float);
+                 bytes = rfk__both(workspace + gated, rfk__size(ctx->threads * p.size, sizeof(float)));
     const bool ours = rf__product_try(ctx);
     char *scratch = ours ? rf__product_scratch(ctx, bytes) : rf__alloc(ctx, bytes);
     if (scratch) {

@@ -4,6 +4,7 @@
  *
  * Every sum runs over p in order and is rounded once, so its bits depend only on its row and its column.             */
 #include "kernel/gemm/products.h"
+#include "kernel/kernel.h"
 
 enum { COLUMNS = 32 };
 
@@ -59,7 +60,7 @@ static rf_status gemm(const rf_ctx *ctx, const rf_gemm_call *g, rf_error *why)
 
 static rf_status pack(const rf_ctx *ctx, rf_packed *p, const float *w, rf_error *why)
 {
-    const size_t bytes = (size_t)p->n * (size_t)p->k * sizeof *w;        /* fits: gemm.c has looked */
+    const size_t bytes = rfk__size(p->n * p->k, sizeof *w);
     p->data = rf__alloc(ctx, bytes);
     if (!p->data) return rf_fail(why, RF_ENOMEM, "out of memory: packed weights of %zu bytes", bytes);
     if (bytes) memcpy(p->data, w, bytes);
@@ -91,7 +92,7 @@ static rf_status packed(const rf_ctx *ctx, const rf_packed *p, int64_t m, const 
     const float *const gate_bias = rf__gate_bias(p, bias);
     rf_status s = half_of_packed(ctx, p, m, x, ldx, gate_bias, act, y, ldy, why);
     if (s || !p->up) return s;
-    const size_t bytes = (size_t)m * (size_t)p->n * sizeof(float);
+    const size_t bytes = rfk__size(m * p->n, sizeof(float));
     float *up = rf__alloc(ctx, bytes);
     if (!up) return rf_fail(why, RF_ENOMEM, "out of memory: scratch of a gated product, %zu bytes", bytes);
     s = half_of_packed(ctx, p->up, m, x, ldx, rf__up_bias(p, bias), RF_ACT_NONE, up, p->n, why);

@@ -45,10 +45,11 @@ rfk__left *rfk__left_of(const rfk__linear *a, int64_t chunk)
 
 bool rfk__linear_fits(const rfk_table *k, int64_t f, int64_t D, int64_t tokens)
 {
-    const int64_t most = (int64_t)1 << 40, chunks = tokens / CHUNK + 2;
+    const bool wide = SIZE_MAX > UINT32_MAX;                /* else sums of sizes must stay below 4 GB */
+    const int64_t most = (int64_t)1 << (wide ? 40 : 26), chunks = tokens / CHUNK + 2;
     const rfk__tiles tile = rfk__tiles_of(k);
-    return f > 0 && D > 0 && D <= rf__min64(tile.depth, RFK__WIDEST) && f <= (int64_t)1 << 24 && tokens >= 0 &&
-           chunks <= most / (f * (D + 4));
+    return f > 0 && D > 0 && D <= rf__min64(tile.depth, RFK__WIDEST) && f <= (int64_t)1 << (wide ? 24 : 18) &&
+           tokens >= 0 && chunks <= most / (f * (D + 4));
 }
 
 rfk__view rfk__state_view(const rfk__tiles *tile, rfk__head_state *state, int64_t f, int64_t D)
