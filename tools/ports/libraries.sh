@@ -1,0 +1,249 @@
+#!/bin/sh
+# libraries.sh TARGET FOLDER — builds, from Debian's sources and as static libraries, what roformer and its tests need
+# on TARGET (jansson, utf8proc, oniguruma, zlib, zstd, xxHash's headers, cmocka), and writes a CMake toolchain file:
+#
+#     sh tools/ports/libraries.sh x86_64-windows build/ports/x86_64-windows
+#     cmake -B build/windows -G Ninja -DCMAKE_TOOLCHAIN_FILE=$PWD/build/ports/x86_64-windows/toolchain.cmake
+#
+# Targets: x86_64-windows, aarch64-macos, x86_64-macos, wasm32-wasi, and for Linux CPU-linux-gnu.VERSION (the oldest
+# glibc on which it runs) and CPU-linux-musl, CPU being x86_64 or aarch64.  Debian's MinGW compiles for Windows, Zig for
+# all others.
+#
+# FOLDER gets include, lib, lib/pkgconfig, toolchain.cmake, READY when all is there, and, where a program for TARGET can
+# run here, `run`, which ctest uses.  A FOLDER that is READY is left as it is.  The sources and Zig are in build/ports
+# and serve all targets.  JOBS is how many compilers run at once.  Needs dpkg-dev, for Windows gcc-mingw-w64-x86-64, for
+# others python3-venv, and the network (sh tools/setup.sh ports).
+set -eu
+[ $# = 2 ] || { sed -n '2,15s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+target=$1
+mkdir -p "$2"
+folder=$(cd "$2" && pwd)
+cd "$(dirname "$0")/../.."
+ports=$PWD/build/ports
+sources=$ports/sources
+[ ! -f "$folder/READY" ] || exit 0
+
+say() { echo "libraries: $*" >&2; }
+needs() {               # COMMAND...
+    for tool; do
+        command -v "$tool" > /dev/null || { say "$tool is not installed (sh tools/setup.sh ports)"; exit 77; }
+    done
+}
+logged() {              # COMMAND...: its output goes to FOLDER/log
+    "$@" >> "$folder/log" 2>&1 || { tail -20 "$folder/log" >&2; say "failed: $*"; exit 1; }
+}
+script() {              # NAME: standard input becomes the command FOLDER/NAME
+    { echo '#!/bin/sh'; cat; } > "$folder/$1" && chmod +x "$folder/$1"
+}
+
+# ---- sources, from where the machine's packages come from; the system's lists and cache are not touched --------------
+
+fetch() {
+    needs apt-get dpkg-source
+    . /etc/os-release
+    apt=$ports/apt
+    rm -rf "$sources.new" && mkdir -p "$sources.new" "$apt/lists/partial" "$apt/cache/archives/partial"
+    keys=/usr/share/keyrings/debian-archive-keyring.gpg
+    mirror=$(apt-get indextargets --format '$(REPO_URI)' 2> /dev/null | grep -m 1 '/debian/*$' ||
+        echo http://deb.debian.org/debian)
+    echo "deb-src [signed-by=$keys] $mirror $VERSION_CODENAME main" > "$apt/sources.list"
+    : > "$apt/status"
+    options="-qq -o Dir::Etc::SourceList=$apt/sources.list -o Dir::Etc::SourceParts=/dev/null -o Dir::State=$apt
+        -o Dir::State::Status=$apt/status -o Dir::Cache=$apt/cache -o APT::Sandbox::User="
+    # shellcheck disable=SC2086
+    logged apt-get $options update
+    packages="jansson utf8proc libonig zlib libzstd xxhash cmocka"
+    # shellcheck disable=SC2086
+    (cd "$sources.new" && logged apt-get $options --download-only source $packages)
+    for dsc in "$sources.new"/*.dsc; do
+        name=${dsc##*/}
+        logged dpkg-source --no-check -x "$dsc" "$sources.new/${name%%_*}"
+    done
+    # MinGW's snprintf is that of C99; %lld is understood by every C library of today, Windows' as well.
+    sed -i '/^#define v\{0,1\}snprintf *_v\{0,1\}snprintf$/d' "$sources.new/jansson/src/jansson_private.h"
+    sed -i 's/"I64d"/"lld"/' "$sources.new/jansson/src/jansson.h"
+    # cmocka guesses uintptr_t, which is another type on some targets.
+    sed -i 's/^#if !defined(_UINTPTR_T) .*/#include <stdint.h>\n#if 0/' "$sources.new/cmocka/include/cmocka.h"
+    rm -rf "$sources" && mv "$sources.new" "$sources"
+}
+: > "$folder/log"
+[ -d "$sources" ] || fetch
+
+# ---- compilers -------------------------------------------------------------------------------------------------------
+
+zig() {                 # TARGET [FLAG...]: Zig as a compiler, one path for each command, as CMake wants
+    needs python3
+    if [ ! -x "$ports/zig/bin/python" ] || ! "$ports/zig/bin/python" -c 'import ziglang' 2> /dev/null; then
+        logged python3 -m venv "$ports/zig"
+        logged "$ports/zig/bin/pip" install ziglang==0.17.1
+    fi
+    for command in cc ar ranlib; do
+        script zig-$command << END
+export ZIG_GLOBAL_CACHE_DIR="\${ZIG_GLOBAL_CACHE_DIR:-$ports/zig-cache}"
+for a; do                               # Zig has other names of Arm's architectures
+    shift
+    case \$a in -march=armv8.2-a+*) a=-mcpu=generic+v8_2a+\${a#*+} ;; esac
+    set -- "\$@" "\$a"
+done
+exec "$ports/zig/bin/python" -m ziglang $command $([ $command != cc ] || echo "-target $*") "\$@"
+END
+    done
+    cc=$folder/zig-cc ar=$folder/zig-ar ranlib=$folder/zig-ranlib
+}
+
+cpu=${target%%-*}
+pic=-fPIC
+flags=
+case $target in
+x86_64-windows)
+    system=Windows pic=
+    cc=x86_64-w64-mingw32-gcc-posix ar=x86_64-w64-mingw32-ar ranlib=x86_64-w64-mingw32-ranlib
+    needs $cc $ar
+    flags="-DUSE_WINDOWS_CRYPTOAPI -D__USE_MINGW_ANSI_STDIO=1"
+    ;;
+aarch64-macos | x86_64-macos) system=Darwin && zig "$target.11.0" ;;
+wasm32-wasi)            # with setjmp, which cmocka needs, by WebAssembly's exceptions
+    system=WASI pic= && zig "$target" -mexception-handling -mllvm -wasm-enable-sjlj -mllvm -wasm-use-legacy-eh=false
+    ;;
+x86_64-linux-gnu.* | aarch64-linux-gnu.* | x86_64-linux-musl | aarch64-linux-musl) system=Linux && zig "$target" ;;
+*) say "expected one of the targets that $0 lists, got $target"; exit 2 ;;
+esac
+case $system in Linux | Darwin) flags="-DHAVE_SIGLONGJMP -DHAVE_STRSIGNAL -DHAVE_GETPID" ;; esac
+[ $system = Windows ] || flags="$flags -DUSE_URANDOM -DHAVE_ALLOCA_H"
+
+# ---- libraries -------------------------------------------------------------------------------------------------------
+
+rm -rf "$folder/objects" "$folder/include" "$folder/lib"
+mkdir -p "$folder/objects" "$folder/include" "$folder/lib/pkgconfig"
+# What the configure scripts of these libraries find on all targets.
+flags="$flags -DHAVE_STDINT_H -DHAVE_INTTYPES_H -DHAVE_SYS_TYPES_H -DHAVE_SYS_STAT_H -DHAVE_SYS_TIME_H -DHAVE_UNISTD_H
+    -DHAVE_FCNTL_H -DHAVE_OPEN -DHAVE_CLOSE -DHAVE_READ -DHAVE_GETTIMEOFDAY -DHAVE_SCHED_H -DHAVE_SCHED_YIELD
+    -DHAVE_ATOMIC_BUILTINS -DHAVE_LOCALE_H -DHAVE_SETLOCALE -DHAVE_ALLOCA -DHAVE_SIGNAL_H
+    -DHAVE_STRINGS_H -DHAVE_GCC_THREAD_LOCAL_STORAGE -DSIZEOF_INT=4 -DSIZEOF_LONG_LONG=8
+    -DSIZEOF_LONG=__SIZEOF_LONG__ -DSIZEOF_VOIDP=__SIZEOF_POINTER__"
+
+: > "$folder/objects/config.h"            # the flags stand for these files
+: > "$folder/objects/jansson_private_config.h"
+
+library() {             # NAME PACKAGE SOURCE CFLAGS FILES...: lib/libNAME.a of the FILES of SOURCE, and PACKAGE.pc
+    name=$1 package=$2 source=$3 cflags=$4
+    shift 4
+    mkdir "$folder/objects/$name"
+    compile="$cc -c -O2 -DNDEBUG -w $pic -I$folder/include -I$folder/objects $flags $cflags"
+    # shellcheck disable=SC2086
+    for file; do echo "$sources/$source/$file"; done |
+        (cd "$folder/objects/$name" && logged xargs -P "${JOBS:-$(nproc)}" -n 1 $compile)
+    logged "$ar" rcs "$folder/lib/lib$name.a" "$folder/objects/$name"/*.o
+    logged "$ranlib" "$folder/lib/lib$name.a"
+    version=$(sed -n '1s/.*(\([0-9]*:\)\{0,1\}\([0-9.]*[0-9]\).*/\2/p' "$sources/$source/debian/changelog")
+    [ $name != utf8proc ] ||                    # its package's version is that of its interface
+        version=$(sed -n 's/^set(SO_[A-Z]* \([0-9]*\)).*/\1/p' "$sources/$source/CMakeLists.txt" | paste -sd .)
+    cat > "$folder/lib/pkgconfig/$package.pc" << END
+prefix=\${pcfiledir}/../..
+Name: $package
+Description: $source
+Version: $version
+Libs: -L\${prefix}/lib -l$name$([ $system-$name != WASI-cmocka ] || echo " -lwasi-emulated-signal")
+Cflags: -I\${prefix}/include$([ $name != utf8proc ] || echo " -DUTF8PROC_STATIC")
+END
+}
+
+sed -e 's/@json_inline@/inline/' -e 's/@json_have_[a-z_]*@/1/' "$sources/jansson/src/jansson_config.h.in" \
+    > "$folder/include/jansson_config.h"
+cp "$sources/jansson/src/jansson.h" "$folder/include/"
+library jansson jansson jansson "" $(cd "$sources/jansson" && ls src/*.c)
+
+cp "$sources/utf8proc/utf8proc.h" "$folder/include/"
+library utf8proc libutf8proc utf8proc -DUTF8PROC_STATIC utf8proc.c
+
+# oniguruma: without POSIX's interface, and without the files that only other files include or that make tables.
+cp "$sources/libonig/src/oniguruma.h" "$sources/libonig/src/oniggnu.h" "$folder/include/"
+library onig oniguruma libonig -DONIG_STATIC \
+    $(sed -n '/^set(_SRCS src/,/)/p' "$sources/libonig/CMakeLists.txt" | grep -o 'src/[a-z0-9_]*\.c')
+
+# zlib.h would define fdopen as NULL for a Mac.
+cp "$sources/zlib/zlib.h" "$sources/zlib/zconf.h" "$folder/include/"
+library z zlib zlib -Dfdopen=fdopen $(cd "$sources/zlib" && ls ./*.c)
+
+cp "$sources/libzstd/lib/zstd.h" "$sources/libzstd/lib/zstd_errors.h" "$sources/libzstd/lib/zdict.h" "$folder/include/"
+library zstd libzstd libzstd "-DZSTD_DISABLE_ASM=1 -DZSTD_LEGACY_SUPPORT=0 -DXXH_NAMESPACE=ZSTD_" \
+    $(cd "$sources/libzstd" && ls lib/common/*.c lib/compress/*.c lib/decompress/*.c)
+
+cp "$sources/xxhash/xxhash.h" "$sources/xxhash/xxh3.h" "$folder/include/"
+
+cp "$sources/cmocka/include/cmocka.h" "$folder/include/"
+emulated=
+if [ $system = WASI ]; then                     # Zig's C library lacks the tag of the exceptions that are longjmp's
+    printf '%s\n' '__asm__(".globl __c_longjmp\n.tagtype __c_longjmp i32\n__c_longjmp:\n");' > "$folder/objects/tag.h"
+    emulated="-D_WASI_EMULATED_SIGNAL -include tag.h"
+fi
+library cmocka cmocka cmocka "-I$sources/cmocka/include $emulated" src/cmocka.c
+
+# ---- for CMake -------------------------------------------------------------------------------------------------------
+
+run=
+case $target in
+x86_64-windows)
+    wine=$(command -v wine64 || echo /usr/lib/wine/wine64)
+    if [ -x "$wine" ]; then
+        # A program that starts Wine's services gives them its output, whose end ctest would await; so they are started
+        # before, once, and end 30 seconds after the last program.
+        run=$folder/run
+        script run << END
+export WINEPREFIX="\${WINEPREFIX:-$folder/wine}" WINEDEBUG="\${WINEDEBUG:--all}"
+flock -o "$folder/wine.lock" \\
+    sh -c '"${wine%/*}/wineserver64" -p30 && exec "$wine" wineboot' > /dev/null 2>&1 < /dev/null
+exec "$wine" "\$@"
+END
+        logged "$run" hostname
+    fi
+    ;;
+aarch64-linux-*)
+    if command -v qemu-aarch64 > /dev/null; then        # glibc is that of the cross-compiler
+        run=$folder/run
+        echo 'exec qemu-aarch64 -L /usr/aarch64-linux-gnu "$@"' | script run
+    fi
+    ;;
+wasm32-wasi)
+    "$ports/zig/bin/python" -c 'import wasmtime' 2> /dev/null || logged "$ports/zig/bin/pip" install wasmtime==50.0.1
+    run=$folder/run
+    echo "exec \"$ports/zig/bin/python\" \"$PWD/tools/ports/wasi.py\" \"\$@\"" | script run
+    ;;
+esac
+{
+    cat << END
+set(CMAKE_SYSTEM_NAME $system)
+set(CMAKE_SYSTEM_PROCESSOR $cpu)
+set(CMAKE_C_COMPILER $cc)
+set(CMAKE_AR $ar CACHE FILEPATH "")
+set(CMAKE_RANLIB $ranlib CACHE FILEPATH "")
+set(CMAKE_FIND_ROOT_PATH $folder)
+set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
+set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
+set(ENV{PKG_CONFIG_LIBDIR} $folder/lib/pkgconfig)
+END
+    [ -z "$run" ] || echo "set(CMAKE_CROSSCOMPILING_EMULATOR $run)"
+    case $system in
+    Windows)                                    # no DLL but those of Windows, libwinpthread's neither
+        echo 'set(CMAKE_EXE_LINKER_FLAGS_INIT -static)'
+        echo 'set(CMAKE_SHARED_LINKER_FLAGS_INIT -static)'
+        echo 'set(CMAKE_RC_COMPILER x86_64-w64-mingw32-windres)'
+        ;;
+    Darwin)                                     # what CMake asks a Mac for; without install_name_tool
+        echo 'set(CMAKE_SYSTEM_VERSION 20)'
+        echo 'set(CMAKE_SHARED_LIBRARY_RUNTIME_C_FLAG -Wl,-rpath,)'
+        echo 'set(CMAKE_BUILD_WITH_INSTALL_RPATH ON)'
+        echo 'set(CMAKE_BUILD_WITH_INSTALL_NAME_DIR ON)'
+        echo 'set(CMAKE_INSTALL_NAME_DIR @rpath)'
+        ;;
+    WASI)                                       # a system that CMake does not know before 3.31
+        mkdir -p "$folder/cmake/Platform"
+        printf 'set(%s)\n' 'WASI 1' 'CMAKE_EXECUTABLE_SUFFIX .wasm' 'CMAKE_SYSTEM_PREFIX_PATH /' \
+            > "$folder/cmake/Platform/WASI.cmake"
+        echo "list(APPEND CMAKE_MODULE_PATH $folder/cmake)"
+        ;;
+    esac
+} > "$folder/toolchain.cmake"
+touch "$folder/READY"
