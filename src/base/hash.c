@@ -17,7 +17,7 @@ uint64_t rf__hash64(const void *data, size_t size, uint64_t seed) { return XXH3_
 #if defined(__x86_64__)
 #include <nmmintrin.h>
 
-__attribute__((target("sse4.2"))) static uint32_t crc_hardware(uint32_t crc, const unsigned char *p, size_t n)
+__attribute__((target("sse4.2,crc32"))) static uint32_t crc_hardware(uint32_t crc, const unsigned char *p, size_t n)
 {
     uint64_t c = crc;
     for (; n >= 8; n -= 8, p += 8) {

@@ -2,6 +2,7 @@
 #ifndef RF_KERNEL_H
 #define RF_KERNEL_H
 
+#include <math.h>
 #include "base/base.h"
 #include "roformer/kernel/kernels.h"
 
@@ -10,6 +11,18 @@ extern const rfk_table rfk_ref;
 #define RFR(name, machine, needs, flags) extern const rfk_table rfk_##name;
 #include "roformer/kernel/rungs.def"
 #undef RFR
+
+/* a b + c, rounded once, as fmaf, which rounds twice in MinGW's library. The product is exact in double; the sum is
+ * rounded to odd, so that rounding to float gives what the exact sum would (Boldo and Melquiond 2008). */
+static inline float rfk__fused(float a, float b, float c)
+{
+    const double p = (double)a * (double)b, s = p + (double)c;
+    const double t = s - p, lost = (p - (s - t)) + ((double)c - t);
+    uint64_t bits;
+    memcpy(&bits, &s, sizeof bits);
+    const bool inexact = isfinite(s) && lost != 0 && !(bits & 1);
+    return (float)(inexact ? nextafter(s, lost > 0 ? INFINITY : -INFINITY) : s);
+}
 
 /* The size of `count` elements, and of two parts.  If it does not fit into the size_t of a 32-bit machine: the largest
  * multiple of 64, which no allocation grants. */

@@ -102,7 +102,7 @@ static value get(const void *o, const rf_option *row)
         break;
     case RF_OPTION_BYTES:
         memcpy(&bytes, p, sizeof bytes);
-        v.i = bytes > INT64_MAX ? INT64_MAX : (int64_t)bytes;
+        v.i = (uint64_t)bytes > INT64_MAX ? INT64_MAX : (int64_t)bytes;
         break;
     case RF_OPTION_FLAG:
     case RF_OPTION_CHOICE:

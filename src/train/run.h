@@ -76,6 +76,7 @@ struct rf__run {
     bool lost;                          /* the last step's loss was not finite                                        */
     bool resized;                       /* its batches had another size */
     bool ran;                           /* a run has used this folder before, and left its lock                       */
+    bool unused;                        /* it did not start: it leaves no files                                       */
     bool fresh;                         /* this run created the folder's lock, and nothing else is in it yet          */
     int lock;
     rf__metrics metrics;

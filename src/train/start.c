@@ -96,7 +96,8 @@ static rf_status same_options(rf__run *r, rf_error *why)
 static void leave_folder(rf__run *r)
 {
     if (r->fresh) {
-        rf__folder_unmake(r->folder);
+        rf__folder_unmake(r->folder, r->lock);
+        r->lock = -1;
     } else if (r->lock >= 0 && !r->ran) {
         rf__folder_unlock(r->folder, r->lock, true);
         r->lock = -1;
@@ -176,7 +177,7 @@ rf_status rf__run_start(rf__run *r, const rf_ctx *ctx, const rf_train_options *o
     }
     status = rf__agree(r->o.comm, status, why);
     if (!status) status = same_options(r, why);
-    if (status && r->metrics.fd < 0) leave_folder(r);
+    r->unused = status && r->metrics.fd < 0;
     r->began_at = r->state.step;
     return status;
 }
@@ -203,5 +204,6 @@ void rf__run_end(rf__run *r)
     rf__journal_close(&r->metrics);
     rf__journal_close(&r->events);
     rf__arena_clear(&r->strings);
+    if (r->unused) leave_folder(r);                     /* when all of its files are closed */
     if (r->lock >= 0) rf__os_close(r->lock);
 }

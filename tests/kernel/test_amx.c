@@ -36,7 +36,7 @@ static float one_step(float c, const uint16_t *a, const uint16_t *b, int64_t n, 
 {
     float sum[2] = {0, 0};
     for (int64_t p = 0; p < terms; p++)
-        sum[p % 2] = flushed(fmaf(number(a[p]), number(b[p * n]), sum[p % 2]));
+        sum[p % 2] = flushed(t_fmaf(number(a[p]), number(b[p * n]), sum[p % 2]));
     return flushed(flushed(c) + flushed(sum[0] + sum[1]));
 }
 
@@ -133,7 +133,7 @@ static void two_sums_are_not_one(void **state)
     for (int i = 0; i < ROWS; i++)
         for (int j = 0; j < N; j++) {
             float sum = 0;
-            for (int p = 0; p < K; p++) sum = fmaf(number(x.a[i * K + p]), number(x.b[p * N + j]), sum);
+            for (int p = 0; p < K; p++) sum = t_fmaf(number(x.a[i * K + p]), number(x.b[p * N + j]), sum);
             differ += memcmp(&sum, &got[i * N + j], sizeof sum) != 0;
             t_near((double)got[i * N + j], (double)sum, 2 * K * K * U * 16);
         }

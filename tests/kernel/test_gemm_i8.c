@@ -39,7 +39,7 @@ static float expected(const problem *p, int64_t i, int64_t j)
     int64_t sum = 0;
     for (int64_t q = 0; q < p->k; q++)
         sum += (int64_t)code(x[q], row) * (p->given ? p->given[j * p->k + q] : code(w[q], column));
-    return fmaf((float)sum * row, column, p->bias ? p->bias[j] : 0);
+    return t_fmaf((float)sum * row, column, p->bias ? p->bias[j] : 0);
 }
 
 static float *formula(const problem *p)

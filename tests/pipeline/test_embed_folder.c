@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <math.h>
 
+#include "base/os/os.h"
 #include "small_pipeline.h"
 #include "roformer/index.h"
 #include "store/task.h"
@@ -31,7 +32,7 @@ static setup folder_of(const says *x)
              x->normalize ? ", {\"type\": \"sentence_transformers.models.Normalize\", \"path\": \"n\"}" : "");
     write_text(s.folder, "modules.json", all);
     char *below = tiny_path(s.folder, "pooling");
-    assert_int_equal(mkdir(below, 0777), 0);
+    assert_int_equal(rf__os_make_folder(below), 0);
     snprintf(all, sizeof all, "{\"pooling_mode\": \"%s\"}", way[x->pooling]);
     write_text(below, "config.json", all);
     free(below);

@@ -236,6 +236,18 @@ void t_failed(const rf_error *why, rf_status code, const char *part)
     if (!holds(why->text, part)) fail_msg("the message \"%s\" does not contain \"%s\"", why->text, part);
 }
 
+float t_fmaf(float a, float b, float c)
+{
+#ifdef __MINGW32__
+    const double p = (double)a * (double)b, s = p + (double)c, t = s - p, lost = (p - (s - t)) + ((double)c - t);
+    uint64_t bits;
+    memcpy(&bits, &s, sizeof bits);
+    return (float)(isfinite(s) && lost != 0 && !(bits & 1) ? nextafter(s, lost > 0 ? INFINITY : -INFINITY) : s);
+#else
+    return fmaf(a, b, c);
+#endif
+}
+
 /* ---- data and folders ---- */
 
 const char *t_data(void)

@@ -57,6 +57,9 @@ void *t_bytes(size_t n);
 void t_check_fences(void);
 void t_free_all(void);
 
+/* a b + c, rounded once. MinGW's fmaf rounds twice: there the sum is rounded to odd in double first. */
+float t_fmaf(float a, float b, float c);
+
 /* |got - expected| <= absolute + relative |expected| for all n; the message names the worst element. */
 void t_close(const float *got, const float *expected, int64_t n, double absolute, double relative);
 void t_close_to(const float *got, const double *expected, int64_t n, double absolute, double relative);

@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
+#include "base/os/os.h"
 #include "model/params/params.h"
 #include "roformer/tokenizer.h"
 
@@ -85,7 +85,7 @@ int main(int argc, char **argv)
     rf_config c;
     rf_params p;
     if (argc < 2) return fprintf(stderr, "usage: make_model DIR [SEED]\n"), 2;
-    if (mkdir(argv[1], 0777) && errno != EEXIST) return perror(argv[1]), 1;
+    if (rf__os_make_folder(argv[1]) && errno != EEXIST) return perror(argv[1]), 1;
     rf_tokenizer_options options;
     rf_tokenizer_defaults(&options);
     const size_t size = vocabulary(text);

@@ -114,9 +114,9 @@ static void has_ids(const char *golden)
 static void pieces_of_nul(void **state)
 {
     (void)state;
-    has_ids("tests/golden/languages/nul");
-    has_ids("tests/golden/languages/nul/unigram");
-    has_ids("tests/golden/languages/nul/bpe");
+    has_ids("tests/golden/languages/zero-byte");
+    has_ids("tests/golden/languages/zero-byte/unigram");
+    has_ids("tests/golden/languages/zero-byte/bpe");
 }
 
 /* A file that settings change is written with its pieces of U+0000; BERT's tokenizers refuse them. */
@@ -138,7 +138,7 @@ static void pieces_of_nul_elsewhere(void **state)
     size_t size;
     rf_error why = {0};
     rf_tokenizer *t;
-    if (rf__read_file(ctx, "tests/golden/languages/nul/unigram/tokenizer.json", 1 << 24, &text, &size, &why))
+    if (rf__read_file(ctx, "tests/golden/languages/zero-byte/unigram/tokenizer.json", 1 << 24, &text, &size, &why))
         fail_msg("%s", why.text);
     t_write(folder, "tokenizer.json", text, size);
     t_write(folder, "sentence_bert_config.json", lower, strlen(lower));

@@ -1,6 +1,7 @@
 /* test_prepare.c — mirrors src/train/prepare.c: caches that are created once, mixed, resumed, and rejected if they do
  * not match. */
 #define _GNU_SOURCE
+#include "base/os/os.h"
 #include "roformer/checkpoint.h"
 #include "tiny.h"
 
@@ -62,16 +63,16 @@ static void counts_and_packing(void **state)
     (void)state;
     fixture f = begin();
     rf_prepared p, again;
-    struct stat before, after;
+    rf__os_state before, after;
     prepare(&f, 0, &p);
     assert_true(p.documents == 300 && p.held > 3 && p.held < 40 && p.pieces > 260);
     assert_true(p.tokens > 5000 && p.piece_tokens < p.tokens + 2 * p.pieces);
     assert_true(p.packing > 0.98 && p.packing <= 1);
-    assert_int_equal(stat(f.cache[0], &before), 0);
-    assert_int_equal(p.bytes, before.st_size);
+    assert_int_equal(rf__os_look(f.cache[0], &before), 0);
+    assert_int_equal(p.bytes, before.size);
     prepare(&f, 0, &again);                                          /* it is there: not made again */
-    assert_int_equal(stat(f.cache[0], &after), 0);
-    assert_int_equal(before.st_ino, after.st_ino);
+    assert_int_equal(rf__os_look(f.cache[0], &after), 0);
+    assert_true(rf__os_same(&before, &after));
     assert_memory_equal(&p, &again, sizeof p);
     tiny_write_corpus(f.model, "corpus.txt", 310, 1);
     prepare(&f, 0, &again);
@@ -85,11 +86,11 @@ static void text_edited_in_place(void **state)
     (void)state;
     fixture f = begin();
     rf_prepared p;
-    struct stat before, after;
+    rf__os_state before, after;
     char *text;
     size_t size;
     prepare(&f, 0, &p);
-    assert_int_equal(stat(f.cache[0], &before), 0);
+    assert_int_equal(rf__os_look(f.cache[0], &before), 0);
     assert_int_equal(rf__read_file(f.ctx, f.corpus[0], 1 << 24, &text, &size, NULL), RF_OK);
     char *word = strstr(text + size / 2, "the ");
     assert_non_null(word);
@@ -97,8 +98,8 @@ static void text_edited_in_place(void **state)
     t_write(f.model, "corpus.txt", text, size);
     rf__free(f.ctx, text);
     prepare(&f, 0, &p);
-    assert_int_equal(stat(f.cache[0], &after), 0);
-    assert_int_not_equal(before.st_ino, after.st_ino);
+    assert_int_equal(rf__os_look(f.cache[0], &after), 0);
+    assert_false(rf__os_same(&before, &after));
     end(&f);
 }
 

@@ -6,7 +6,7 @@ seen=$1
 shift
 cd "$(dirname "$0")/../.."
 for program; do
-    record=$seen/$(basename "$program")
+    record=$seen/$(basename "$program" .exe)
     [ -e "$record" ] && [ ! "$record" -ot "$program" ] && cat "$record"
 done | sort -u > "$seen/all"
 bad=0

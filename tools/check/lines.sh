@@ -1,11 +1,14 @@
 #!/bin/sh
 # lines.sh — no line of a C source or of a page is longer than 120 columns; a character counts as one.  Generated tables
 # and golden files are not checked.  In pages, tables, code, formulas, headings and Chinese (which has no blanks to
-# break lines at) are not checked.  README.md has at most 180 lines and 12 kB.  A source has at most 600 lines, a function
+# break lines at) are not checked.  The names of files are such that Windows can check the tree out.  README.md has at most 180 lines and 12 kB.  A source has at most 600 lines, a function
 # 80.
 set -eu
 cd "$(dirname "$0")/../.."
 bad=0
+! git ls-files 2> /dev/null | grep -iE '(^|/)(con|prn|aux|nul|com[0-9]|lpt[0-9])(\.[^/]*)?(/|$)|[:*?"<>|\]|[. ](/|$)' ||
+    { echo "Windows cannot have files with these names"; bad=1; }
+[ -z "$(git ls-files 2> /dev/null | tr A-Z a-z | sort | uniq -d)" ] || { echo "names differ by capital letters alone"; bad=1; }
 for file in $(find include src tests bench experiments examples \( -name '*.[ch]' -o -name '*.inc' -o -name '*.def' \) \
     ! -name 'unicode_tables.inc' ! -path 'tests/golden/*' | sort); do
     LC_ALL=C awk -v file="$file" '

@@ -236,8 +236,8 @@ def main():
         if kind in ("Bart", "MBart"):
             labels(ROOT / ("labels-" + name), kind, write, size)
             golden.finish(ROOT / ("labels-" + name), 0)
-    nul(ROOT / "nul")
-    nul_fast(ROOT / "nul")
+    nul(ROOT / "zero-byte")
+    nul_fast(ROOT / "zero-byte")
 
 
 if __name__ == "__main__":

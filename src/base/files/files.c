@@ -31,7 +31,7 @@ static rf_status check_file(int fd, const rf__held *h, bool pipes, size_t *size,
     if (st.kind == RF__OS_FOLDER) return a_folder(why, h->path);
     if (st.kind != RF__OS_FILE && !pipes) return not_a_file(why, h->path);
     if (st.size < 0 || (uint64_t)st.size > SIZE_MAX / 2)
-        return rf_fail(why, RF_EDATA, "%s: expected at most %zu bytes, got %lld", h->path, SIZE_MAX / 2,
+        return rf_fail(why, RF_EDATA, "%s: expected at most %zu bytes, got %lld", h->path, (size_t)SIZE_MAX / 2,
                        (long long)st.size);
     *size = st.kind == RF__OS_FILE ? (size_t)st.size : 0;
     return h->folder ? rf__held_opened(h, &st, why) : RF_OK;

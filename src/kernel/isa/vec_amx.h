@@ -6,6 +6,7 @@
  *   t_configured()           whether the calling thread's tiles are all of that size
  *   t_configure()            makes them so, all zeros
  *   t_release()              gives them back
+ *   t_multiply_add(a, b, c)  a b + c, rounded once
  *   t_zero(t)
  *   t_load(t, from, stride)  row r from `from` + r stride bytes
  *   t_pass(t, from, stride)  t_load of what is read once, or again only after much else: it does not push what is read
@@ -53,6 +54,7 @@ static inline bool t_configured(void)
 
 static inline void t_configure(void) { __asm__ volatile("ldtilecfg %0" ::"m"(t_ours)); }
 static inline void t_release(void) { __asm__ volatile("tilerelease"); }
+static inline float t_multiply_add(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 
 #define T_TEXT(x) #x
 #define T_NAME(t) "%%tmm" T_TEXT(t)

@@ -56,6 +56,8 @@ static inline void t_store(int t, void *to, int64_t stride)
     rf__tiles.done.stored++;
 }
 
+static inline float t_multiply_add(float a, float b, float c) { return rfk__fused(a, b, c); }
+
 /* A subnormal number becomes a zero with its sign. */
 static inline float t_flushed(float x) { return fabsf(x) < FLT_MIN ? copysignf(0, x) : x; }
 

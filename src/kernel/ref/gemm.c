@@ -71,7 +71,7 @@ void rfk_ref_gemm_panel_i8(int32_t *sum, int64_t ld, const void *a, const int8_t
             for (int64_t p = 0; p < k; p++) s += x[i * DEPTH + p] * panel[p * COLUMNS + j];
             if (store) {
                 const float sized = (float)(s + store->offset[j]) * store->row[i];
-                const float c = fmaf(sized, store->column[j], store->bias ? store->bias[j] : 0);
+                const float c = rfk__fused(sized, store->column[j], store->bias ? store->bias[j] : 0);
                 memcpy(&sum[i * ld + j], &c, sizeof c);
             } else {
                 sum[i * ld + j] = s;

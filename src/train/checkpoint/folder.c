@@ -184,14 +184,13 @@ static bool is_abandoned(const char *name)
     return ends && pid > 0 && rf__os_process_ended(pid);
 }
 
-void rf__folder_unmake(const char *folder)
+void rf__folder_unmake(const char *folder, int lock)
 {
     static const char *const own[] = {RF_FILE_LOCK, RF_FILE_TOKENS};
     char path[4096];
     int others = 0;
     rf__os_folder *f = rf__os_folder_open(folder);
-    if (!f) return;
-    for (const char *name; (name = rf__os_next(f, NULL));) {
+    for (const char *name; f && (name = rf__os_next(f, NULL));) {
         bool known = false;
         for (size_t i = 0; i < RF_COUNT(own); i++) known = known || !strcmp(name, own[i]);
         others += !known;
@@ -199,6 +198,7 @@ void rf__folder_unmake(const char *folder)
     rf__os_folder_close(f);
     for (size_t i = 0; i < RF_COUNT(own) && !others; i++)
         if (!rf__path(path, sizeof path, folder, own[i], NULL)) (void)rf__os_remove(path);
+    if (lock >= 0) rf__os_close(lock);                              /* on Windows its file is gone only then */
     if (!others) (void)rf__os_remove_folder(folder);
 }
 

@@ -27,8 +27,9 @@ void rf__folder_sweep(const char *folder);
 /* Removes a folder and its contents. What cannot be removed stays. */
 void rf__folder_remove(const char *path);
 
-/* Removes a folder that contains only the lock, which the caller holds, and a token cache. */
-void rf__folder_unmake(const char *folder);
+/* Removes a folder that contains only the lock, which the caller holds, and a token cache. Closes the lock, unless it
+ * is -1. */
+void rf__folder_unmake(const char *folder, int lock);
 
 /* Whether the folder has weights of a model, in any of the supported files. */
 bool rf__holds_weights(const char *folder);
