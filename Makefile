@@ -1,6 +1,6 @@
 # Forwards to CMake; `make help` lists the targets.
 .DEFAULT_GOAL := all
-.PHONY: docs all configure build setup demo test quick check check-published check-folders check-pypi check-pipelines asan ubsan tsan debug bench fuzz lint sweep abi coverage dist install uninstall clean help
+.PHONY: docs all configure build setup demo test quick check check-published check-folders check-pypi check-pipelines asan ubsan tsan debug bench fuzz lint sweep abi coverage dist page-demo install uninstall clean help
 MAKEFLAGS += --no-print-directory
 BUILD ?= build/release
 B := $(abspath $(BUILD))
@@ -79,6 +79,11 @@ coverage: ## the suite with counters, and which lines of src/ it ran (gcovr)
 
 dist: ## build/roformer-VERSION.tar.gz of the last commit
 	@sh tools/dist.sh
+
+page-demo: configure ## build/page-demo: the page with models as static files, computed in the browser (WebAssembly)
+	@cmake --build $(B) -j $(J) --target roformer-program
+	@ONLY=roformer-module JOBS=$(J) sh tools/ports/build.sh wasm32-wasi
+	@sh tools/page/demo.sh $(B)/roformer build/page-demo
 
 install: all ## install below PREFIX (/usr/local)
 	@cmake --install $(B) --prefix $(or $(PREFIX),/usr/local)

@@ -6,6 +6,9 @@ endif()
 
 # Examples, built with everything else so that they stay true.
 file(GLOB example_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/examples/*.c)
+if(CMAKE_SYSTEM_NAME STREQUAL "WASI")
+  list(FILTER example_sources EXCLUDE REGEX "/cancel\\.c$")               # no signals
+endif()
 foreach(source ${example_sources})
   get_filename_component(name ${source} NAME_WE)
   add_executable(example_${name} ${rf_untested} ${source})

@@ -43,7 +43,8 @@ typedef struct rf_engine_options {
 void rf_engine_options_init(rf_engine_options *o, size_t size);
 #define rf_engine_defaults(o) rf_engine_options_init((o), sizeof *(o))
 
-/* Opens a model folder and starts the engine's thread.
+/* Opens a model folder and starts the engine's thread. Where there are no threads (WASI), the call that submits a job
+ * also computes it.
  *
  *   ctx        NULL: the engine creates its own context. A context may be shared with other engines; the workers then
  *              serve one of them at a time

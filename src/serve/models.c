@@ -237,7 +237,7 @@ static bool residues_apart(const srv_model *m)
     return !rf_tokenizer_residues(m->tokenizer, &how, NULL) && how == RF_RESIDUES_APART;
 }
 
-static void load(srv_server *s, int i)
+void srv_model_load(srv_server *s, int i)
 {
     rf_error why = {0};
     srv_model *m = NULL;
@@ -270,7 +270,7 @@ static void *load_models(void *user)
         while (!s->reload && !atomic_load(&s->closing)) pthread_cond_wait(&s->load_more, &s->load_lock);
         s->reload = false;
         pthread_mutex_unlock(&s->load_lock);
-        for (int i = 0; i < s->o.models && !atomic_load(&s->closing); i++) load(s, i);
+        for (int i = 0; i < s->o.models && !atomic_load(&s->closing); i++) srv_model_load(s, i);
         if (atomic_load(&s->closing)) return NULL;
     }
 }

@@ -33,7 +33,7 @@ static rf_status check(const srv_options *o, rf_error *why)
     return RF_OK;
 }
 
-static void init(srv_server *s, const srv_options *o)
+void srv_init(srv_server *s, const srv_options *o)
 {
     s->o = *o;
     s->listener = -1;
@@ -57,7 +57,7 @@ rf_status srv_open(const srv_options *options, srv_server **out, rf_error *why)
     srv_server *s = status ? NULL : calloc(1, sizeof *s);
     if (status) return status;
     if (!s) return rf_fail(why, RF_ENOMEM, "out of memory: a server");
-    init(s, options);
+    srv_init(s, options);
     status = srv_keys_read(s, why);
     s->needs_key = s->keys > 0; /* they may be read again, but there are always some then */
     if (!status) status = srv_http_listen(s, why);

@@ -159,6 +159,8 @@ void srv_request_release(srv_request *r);
 void srv_request_take_part(srv_request *r, srv_request *part); /* which is canceled with the whole; NULL: none */
 void srv_answer(srv_request *r, int status, const char *type);
 void srv_answer_json(srv_request *r); /* 200 */
+/* Calls `add` with each header of TEI's about the tokens and times of an answer. */
+void srv_each_time(const srv_request *r, void (*add)(void *to, const char *name, const char *value), void *to);
 /* 422: the answer has too many bytes (0: unknown) for --max-answer-bytes. fits: false: answered so. */
 void srv_refuse_answer(srv_request *r, int64_t bytes, const char *what);
 bool srv_answer_fits(srv_request *r, double bytes, const char *what);
@@ -308,6 +310,7 @@ typedef struct srv_slot {
 } srv_slot;
 
 rf_status srv_models_start(srv_server *s, rf_error *why);
+void srv_model_load(srv_server *s, int slot); /* opens it; after an error, slot->failure is the reason */
 void srv_models_stop(srv_server *s);
 /* The slot of a name or alias; NULL or "": the first. -1: there is none. */
 int srv_model_slot(const srv_server *s, const char *name);
@@ -384,6 +387,9 @@ struct srv_server {
     int keys;
     bool needs_key;
 };
+
+/* server.c: members of a zeroed server, before anything is started. */
+void srv_init(srv_server *s, const srv_options *o);
 
 /* http.c: MHD's part. listen: opens the socket; start: answers; resume: a request has its answer, or more of it. */
 rf_status srv_http_listen(srv_server *s, rf_error *why);

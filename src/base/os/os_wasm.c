@@ -350,7 +350,7 @@ int rf__thread_start(pthread_t *out, void *(*body)(void *user), void *user)
     (void)out;
     (void)body;
     (void)user;
-    return EAGAIN;
+    return ENOTSUP;
 }
 
 int rf__os_condition(pthread_cond_t *out) { return pthread_cond_init(out, NULL); }

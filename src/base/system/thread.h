@@ -5,7 +5,8 @@
 #include <pthread.h>
 
 /* Starts a thread that blocks all signals, which belong to the program, except SIGBUS: that of a mapped file that
- * shrinks is delivered to the thread that reads it. Returns 0, or the number of the error (strerror). */
+ * shrinks is delivered to the thread that reads it. Returns 0, or the number of the error (strerror); ENOTSUP: the
+ * system has no threads (WASI). */
 int rf__thread_start(pthread_t *out, void *(*body)(void *user), void *user);
 
 #endif

@@ -1,6 +1,7 @@
 /* engine.c — opens and closes an engine, and its thread; see include/roformer/engine.h. */
 #include "pipeline/engine/engine.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -72,6 +73,18 @@ static void *serve(void *user)
     return NULL;
 }
 
+void rf__engine_serve(rf_engine *e)
+{
+    if (e->started) return;
+    while (e->first && !e->running) {
+        rf_engine_job *told = NULL;
+        serve_once(e, &told);
+        pthread_mutex_unlock(&e->lock);
+        rf__jobs_notify(e, told);
+        pthread_mutex_lock(&e->lock);
+    }
+}
+
 /* ---- opening ---- */
 
 static rf_status read_options(const rf_engine_options *given, rf_engine_options *o, rf_error *why)
@@ -93,7 +106,8 @@ static rf_status start(rf_engine *e, rf_error *why)
 {
     const int failed = rf__thread_start(&e->thread, serve, e);
     e->started = !failed;
-    return failed ? rf_fail(why, RF_EIO, "engine: expected a new thread, got: %s", strerror(failed)) : RF_OK;
+    if (!failed || failed == ENOTSUP) return RF_OK;
+    return rf_fail(why, RF_EIO, "engine: expected a new thread, got: %s", strerror(failed));
 }
 
 static void make_locks(rf_engine *e)

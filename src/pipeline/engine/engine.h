@@ -111,6 +111,7 @@ static inline bool rf__job_is_notified_elsewhere(const rf_engine_job *j)
  *   watch      cancels the computation when all of its jobs are canceled or late
  *   wait       seconds until the waiting jobs have been computed; 0: unknown
  *   measure    notes the speed of a batch
+ *   serve      computes the waiting jobs in this thread, if the engine has none of its own
  *   release    decrements the users and unlocks: the engine and its context exist until its last job is freed */
 void rf__job_destroy(rf_engine_job *j);
 void rf__job_end(rf_engine *e, rf_engine_job *j, const rf_error *why, rf_engine_job **told);
@@ -120,6 +121,7 @@ void rf__jobs_notify(rf_engine *e, rf_engine_job *list);
 bool rf__queue_remove(rf_engine *e, rf_engine_job *which);
 rf_engine_job *rf__queue_take(rf_engine *e, const rf_engine_job *like, rf_engine_job **told);
 void rf__engine_watch(rf_engine *e);
+void rf__engine_serve(rf_engine *e);
 double rf__engine_wait_seconds(const rf_engine *e);
 void rf__engine_measure(rf_engine *e, int64_t tokens, double seconds);
 void rf__engine_release(rf_engine *e);

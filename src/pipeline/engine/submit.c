@@ -95,6 +95,7 @@ static rf_status submit(rf_engine *e, rf_engine_job *j, rf_engine_job **out, rf_
     e->now.waiting++;
     e->now.waiting_tokens += rf__job_tokens(j);
     pthread_cond_signal(&e->more);
+    rf__engine_serve(e);
     pthread_mutex_unlock(&e->lock);
     return RF_OK;
 }

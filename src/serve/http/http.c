@@ -154,28 +154,7 @@ static void add(struct MHD_Response *a, const char *name, const char *value)
     MHD_add_response_header(a, name, value);
 }
 
-static void add_milliseconds(struct MHD_Response *a, const char *name, double seconds)
-{
-    char text[32];
-    snprintf(text, sizeof text, "%.0f", seconds > 0 ? 1e3 * seconds : 0.0);
-    add(a, name, text);
-}
-
-/* TEI's headers. */
-static void add_times(struct MHD_Response *a, const srv_request *r)
-{
-    char text[32];
-    add(a, "x-compute-type", "cpu");
-    add_milliseconds(a, "x-compute-time", r->answered);
-    snprintf(text, sizeof text, "%lld", (long long)r->characters);
-    add(a, "x-compute-characters", text);
-    snprintf(text, sizeof text, "%lld", (long long)r->tokens);
-    add(a, "x-compute-tokens", text);
-    add_milliseconds(a, "x-total-time", r->answered);
-    add_milliseconds(a, "x-tokenization-time", r->parsed);
-    add_milliseconds(a, "x-queue-time", r->waited);
-    add_milliseconds(a, "x-inference-time", r->computed);
-}
+static void add_time(void *to, const char *name, const char *value) { add(to, name, value); }
 
 static void add_cors(struct MHD_Response *a, const srv_request *r)
 {
@@ -198,7 +177,7 @@ static void add_headers(struct MHD_Response *a, const srv_request *r)
     add(a, MHD_HTTP_HEADER_X_CONTENT_TYPE_OPTIONS, "nosniff");
     if (trace && strlen(trace) < 256) add(a, "traceparent", trace);
     if (*r->header) add(a, r->header, r->header_value);
-    if (!r->stream && r->inference) add_times(a, r);
+    if (!r->stream && r->inference) srv_each_time(r, add_time, a);
     add_cors(a, r);
     if (r->close || atomic_load(&r->s->draining) ||
         (r->connection && r->connection->requests >= r->s->o.limits.max_connection_requests))

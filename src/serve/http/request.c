@@ -90,6 +90,25 @@ bool srv_answer_fits(srv_request *r, double bytes, const char *what)
     return false;
 }
 
+void srv_each_time(const srv_request *r, void (*add)(void *to, const char *name, const char *value), void *to)
+{
+    const struct {
+        const char *name;
+        double value;
+    } rows[] = {
+        {"x-compute-time", 1e3 * r->answered},       {"x-compute-characters", (double)r->characters},
+        {"x-compute-tokens", (double)r->tokens},     {"x-total-time", 1e3 * r->answered},
+        {"x-tokenization-time", 1e3 * r->parsed},    {"x-queue-time", 1e3 * r->waited},
+        {"x-inference-time", 1e3 * r->computed},
+    };
+    add(to, "x-compute-type", "cpu");
+    for (size_t i = 0; i < RF_COUNT(rows); i++) {
+        char text[32];
+        snprintf(text, sizeof text, "%.0f", fmax(0, rows[i].value));
+        add(to, rows[i].name, text);
+    }
+}
+
 void srv_answer_json(srv_request *r) { srv_answer(r, 200, "application/json"); }
 
 static bool client_is_gone(const srv_request *r) { return atomic_load(r->whole ? &r->whole->gone : &r->gone); }

@@ -1,5 +1,6 @@
 /* behind.js — below a result: how long it took, and the request that a program would send for it. */
 import { copyButton, count, el, hasKey, scroll, sent } from "./common.js";
+import { local, says } from "./transport.js";
 
 /* ---- the request as text ----------------------------------------------------------------------------------------- */
 
@@ -31,7 +32,7 @@ function timesOf(parts, milliseconds) {
   const sum = (name) => parts.reduce((all, s) => all + Number(s.headers?.get(name) ?? 0), 0);
   const tokens = sum("x-compute-tokens");
   return `${tokens ? `${count(tokens, "token")}. ` : ""}${parts.length > 1 ? `${parts.length} requests. ` : ""}` +
-    (parts.some((s) => s.headers?.has("x-total-time")) ? `In the server ${sum("x-total-time")} ms, of these ${sum("x-inference-time")} in the model. ` : "") +
+    (parts.some((s) => s.headers?.has("x-total-time")) ? says.times(sum("x-total-time"), sum("x-inference-time")) : "") +
     `Shown after ${Math.round(milliseconds)} ms.`;
 }
 
@@ -41,7 +42,9 @@ let open = false;                                    /* also in the next view */
 export function behind(milliseconds) {
   if (!sent.length) return [];
   const parts = sent.filter((s) => s.url === sent[0].url);
-  return [el("p", { class: "hint" }, timesOf(parts, milliseconds)),
+  const times = el("p", { class: "hint" }, timesOf(parts, milliseconds));
+  if (local) return [times];                         /* no program could send the request */
+  return [times,
     el("details", { open, ontoggle: (e) => { open = e.target.open; } },
       el("summary", {}, parts.length > 1 ? "The first of the requests behind this view" : "The request behind this view"),
       [["curl", inShell], ["Python", inPython]].map(([name, write]) => {

@@ -1,4 +1,5 @@
 /* common.js — elements, requests and results that all panels use. Text from outside only becomes text nodes. */
+import { request, says } from "./transport.js";
 
 /* An element with attributes and children; strings become text. `style` is an object, on... are listeners. */
 export function el(name, attributes = {}, ...children) {
@@ -50,7 +51,7 @@ function messageOf(status, text) {
   } catch {
     /* not JSON: a proxy answered */
   }
-  return `The server answered with status ${status}.`;
+  return says.status(status);
 }
 
 /* Requests of the view that is shown, in their order; of an answer, its headers. */
@@ -63,10 +64,10 @@ async function send(path, body, signal) {
   if (body) headers["Content-Type"] = "application/json";
   let answer;
   try {
-    answer = await fetch(path, { method: body ? "POST" : "GET", headers, body: body && JSON.stringify(body), signal });
+    answer = await request(path, { method: body ? "POST" : "GET", headers, body: body && JSON.stringify(body), signal });
   } catch (e) {
     if (e.name === "AbortError") throw e;
-    throw new Refused(0, "The server does not answer. Is it still running?");
+    throw new Refused(0, says.silent);
   }
   own.headers = answer.headers;
   if (!answer.ok) throw new Refused(answer.status, messageOf(answer.status, await answer.text()));

@@ -3,10 +3,11 @@ import { behind } from "./behind.js";
 import { ask, count, el, isChinese, lines, Refused, sent, setKey, visible } from "./common.js";
 import * as looks from "./looks.js";
 import * as texts from "./texts.js";
+import { local, says } from "./transport.js";
 import * as vectors from "./vectors.js";
 import * as words from "./words.js";
 
-const all = [...words.panels, ...vectors.panels, ...texts.panels, ...looks.panels];
+const all = [...words.panels, ...vectors.panels, ...texts.panels, ...looks.panels].filter((p) => p.local === undefined || p.local === local);
 const $ = (id) => document.getElementById(id);
 let models = [], info = {}, running = null, current = null, currentModel = null, touched = false;
 const memory = {};                                   /* panel: its last state, while the page is open */
@@ -156,7 +157,7 @@ function showNavigation() {
     el("a", { href: addressOf(p, memory[p.id] ?? {}), "aria-current": p === current ? "page" : undefined }, p.title))));
   const absent = all.filter((p) => !able(p).length).map((p) => p.title);
   $("absent").hidden = !absent.length;
-  $("absent").textContent = `No model of this server can do: ${absent.join(", ")}. Other models can; “roformer serve -m FOLDER” serves them.`;
+  $("absent").textContent = says.absent(absent.join(", "));
 }
 
 function failureOf(e) {

@@ -16,9 +16,7 @@ export function product(a, b) {
 }
 
 function cell(x) {
-  const share = Math.max(0, Math.min(1, x));
-  const style = { background: `rgba(var(--heat), ${share.toFixed(2)})` };
-  return el("td", { class: share > 0.62 ? "strong" : undefined, style }, x.toFixed(2));
+  return el("td", { style: { "--share": Math.max(0, Math.min(1, x)).toFixed(2) } }, x.toFixed(2));
 }
 
 function matrix(texts, cosines) {
@@ -48,6 +46,7 @@ async function compare({ model, state, info, signal, show }) {
 const NEWS = ["The orchestra played a symphony in the concert hall.", "The band recorded a new album of songs.",
   "The team won the match in the last minute.", "The football club signed a new player.",
   "The river flows through the valley to the sea.", "Heavy rain is expected in the north tomorrow."].join("\n");
+const MOST_LINES = 1000;
 const CHINESE = ["今天下雨了。", "天气很不好。", "他喜欢打篮球。", "球队赢了比赛。"].join("\n");
 const QUESTIONS = ["How do I cancel my order?", "I want to return what I bought.", "Where is my parcel?", "When will it be delivered?",
   "My card was refused.", "Can I pay by bank transfer?"].join("\n");
@@ -64,6 +63,15 @@ async function search({ model, state, signal, show }) {
   const body = { model: model.id, query: state.query, top_k: Number(state.top) };
   const [{ results }, note] = await Promise.all([ask("search", body, signal), unknownNote(model, state.query, signal)]);
   show(note, bars("Lines of the index, most similar first (1: the same direction, 0 or less: unrelated)", results.map((r) => ({ name: r.text, value: r.score })), cosine, 1));
+}
+
+/* Where the page computes by itself, there is no index: the lines are given with the query. */
+async function find({ model, state, info, signal, show }) {
+  const all = lines(state.texts), texts = all.slice(0, MOST_LINES);
+  const [vectors, note] = await Promise.all([vectorsOf(model, [state.query, ...texts], info, signal), unknownNote(model, state.query, signal)]);
+  const ranks = texts.map((name, i) => ({ name, value: product(vectors[0], vectors[i + 1]) })).sort((a, b) => b.value - a.value);
+  show(note, all.length > texts.length ? el("p", { class: "note" }, `These are the first ${MOST_LINES} of ${all.length} lines.`) : "",
+    bars("Lines, most similar first (1: the same direction, 0 or less: unrelated)", ranks.slice(0, Number(state.top)), cosine, 1));
 }
 
 /* A score depends on its own text only: those of all parts are ranked together. */
@@ -158,7 +166,13 @@ export const panels = [
       (model.kind.includes("sentence") ? "" : " This model was not trained to compare texts; its cosines are high for all of them."),
     examples: sentences,
     fields: [linesField("One text in each line (at most 40)", 6, "Enter at least two lines.")] },
-  { id: "search", title: "Search", verb: "Search", run: search,
+  { id: "find", can: "similarity", local: true, title: "Search", verb: "Search", run: find,
+    hint: "Finds lines by their meaning, not by their words: paste your own, or take a text file.",
+    examples: [["en", "weather", { query: "bad weather", texts: NEWS }], ["en", "a parcel", { query: "delivery", texts: QUESTIONS }]],
+    fields: [{ name: "query", label: "Query", type: "search", missing: "Enter a query." },
+      linesField(`One text in each line (at most ${MOST_LINES})`, 6, "Enter at least one line."),
+      { name: "top", label: "Results", type: "number", min: 1, max: 100, value: 6 }] },
+  { id: "search", local: false, title: "Search", verb: "Search", run: search,
     hint: (model) => `Finds lines by their meaning, not by their words, among the ${count(model.index_texts, "line")} of this server's index.`,
     examples: [["en", "weather", { query: "bad weather" }], ["en", "music", { query: "a musician on stage" }], ["zh", "Chinese", { query: "天气不好" }]],
     fields: [{ name: "query", label: "Query", type: "search", missing: "Enter a query." },

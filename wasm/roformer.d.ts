@@ -1,0 +1,39 @@
+/** An error with a sentence for people; `status` is that of an answer, or 0. */
+export class RoformerError extends Error {
+  status: number;
+}
+
+export interface Answer {
+  status: number;
+  type: string;
+  headers: [string, string][];
+  text: string;
+}
+
+export type Files = Record<string, Uint8Array>;
+
+/** Loads the files of a model folder. `progress` is called with the number of bytes that are there. */
+export function fetchFolder(url: string, names: string[], progress?: (bytes: number) => void): Promise<Files>;
+
+export class Roformer {
+  private constructor();
+
+  /** From an address, bytes or a compiled module. Fails with a RoformerError if the browser has no SIMD of WebAssembly,
+   *  if there is not enough memory, or if the address cannot be loaded. */
+  static load(source: string | URL | ArrayBuffer | ArrayBufferView | WebAssembly.Module): Promise<Roformer>;
+
+  /** Lists a model in /v1/models, as one that is being loaded. The first name answers requests that name no model. */
+  name(name: string): void;
+
+  /** Opens a model, or another one under this name, from the files of its folder. */
+  open(name: string, files: Files, options?: { dtype?: "f32" | "bf16" | "int8" }): void;
+
+  /** Closes a model and frees its memory. */
+  close(name: string): void;
+
+  /** The answer of a route of `roformer serve`. Without a body, the request is a GET. */
+  call(path: string, body?: unknown, method?: string): Answer;
+
+  /** The answer as JSON; an error of the route is thrown. */
+  ask(path: string, body?: unknown): any;
+}
