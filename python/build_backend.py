@@ -14,7 +14,8 @@ from scikit_build_core.build import (  # noqa: F401: the hooks of PEP 517
     prepare_metadata_for_build_editable, prepare_metadata_for_build_wheel)
 
 PARTS = ("CMakeLists.txt", "LICENSE", "NOTICE", "cmake", "include", "src", "tools/plain_header.sh")
-PROGRAM = ("cli", "serve")                  # parts of src that no package needs
+PROGRAM = ("CHANGELOG.md", "tools/abi.txt")             # for the package with the program
+OTHER = ("cli", "serve")                                # parts of src that the models do not need
 JIEBA = "/usr/lib/python3/dist-packages/jieba/dict.txt"         # of Debian's python3-jieba
 
 
@@ -30,7 +31,8 @@ def build_sdist(sdist_directory: str, config_settings: Any = None) -> str:
     if (here / "library").is_dir():         # made from such an archive
         return str(backend.build_sdist(out, config_settings))
     root = next(p for p in here.parents if (p / "include" / "roformer").is_dir())
-    parts = PARTS + (("models",) if here.name == "models" else ())
+    models = here.name == "models"
+    parts = PARTS + (("models",) if models else PROGRAM)
     with tempfile.TemporaryDirectory() as work:
         for file in here.iterdir():
             if file.is_file():
@@ -41,7 +43,7 @@ def build_sdist(sdist_directory: str, config_settings: Any = None) -> str:
             source, to = root / part, pathlib.Path(work, "library", part)
             to.parent.mkdir(parents=True, exist_ok=True)
             if source.is_dir():
-                shutil.copytree(source, to, ignore=shutil.ignore_patterns(*(PROGRAM if part == "src" else ())))
+                shutil.copytree(source, to, ignore=shutil.ignore_patterns(*(OTHER if models and part == "src" else ())))
             else:
                 shutil.copy(source, to)
         project = pathlib.Path(work, "pyproject.toml")

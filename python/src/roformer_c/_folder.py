@@ -14,11 +14,11 @@ PathLike = Union[str, "os.PathLike[str]"]
 
 @functools.lru_cache(maxsize=None)
 def shipped() -> Optional[str]:
-    """The folder of the package roformer-c-models, or of the models next to the program under the interpreter's prefix
-    (Debian: roformer-models); None: neither is installed."""
+    """The models of the package roformer-c-models, or those next to the program under the interpreter's prefix (Debian:
+    roformer-models); None: neither is installed."""
     spec = importlib.util.find_spec("roformer_c_models")
     if spec is not None and spec.submodule_search_locations:
-        return list(spec.submodule_search_locations)[0]
+        return os.path.join(list(spec.submodule_search_locations)[0], "models")
     folder = os.path.join(sys.base_prefix, "share", "roformer", "models")
     return folder if os.path.isdir(folder) else None
 
@@ -68,7 +68,21 @@ def absolute(folder: str) -> str:
 
 def _is_name(text: str) -> bool:
     """Whether the text can be NAME or ORGANIZATION/NAME on the hub, and not only a path."""
+    if os.sep != "/" and (os.sep in text or os.path.splitdrive(text)[0]):
+        return False
     return text.count("/") <= 1 and all(part.strip(".") for part in text.split("/"))
+
+
+def encoded(path: PathLike, where: str) -> bytes:
+    """A path for the library, which takes the system's bytes, on Windows UTF-8 (as PEP 529). There a lone surrogate, which
+    no text in UTF-8 has, gets three bytes, for which the library says that there is no such file."""
+    try:
+        out = os.fsencode(path)
+    except UnicodeEncodeError as e:
+        raise errors.ArgumentError("%s: expected a path that UTF-8 can hold, got %r" % (where, path)) from e
+    if b"\0" in out:
+        raise errors.ArgumentError("%s: expected a path without NUL, got %r" % (where, path))
+    return out
 
 
 def find(name: PathLike, cache_folder: Optional[PathLike] = None, revision: Optional[str] = None) -> str:
@@ -88,7 +102,7 @@ def find(name: PathLike, cache_folder: Optional[PathLike] = None, revision: Opti
     if os.path.exists(text):
         raise errors.FileError("%s: expected a model folder, got a file; give the folder that holds it" % text)
     models = shipped()
-    if models and "/" not in text and os.path.isdir(os.path.join(models, text)):
+    if models and "/" not in text and _is_name(text) and os.path.isdir(os.path.join(models, text)):
         return os.path.join(models, text)
     cache = hub(cache_folder)
     names: List[str] = [text] if "/" in text else [text, "sentence-transformers/" + text]

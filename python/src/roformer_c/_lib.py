@@ -4,6 +4,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import os
+import sys
 import threading
 import weakref
 from typing import Any, Callable, Dict, List, Optional, Type, TypeVar, cast
@@ -12,11 +13,13 @@ from . import _abi as abi
 from . import errors
 
 
-SONAME = "libroformer.so.4"                                     # of a system's package; a wheel has its own file
+FILES = {"win32": ("roformer.dll", "libroformer.dll"), "darwin": ("libroformer.dylib", "libroformer.4.dylib")}
+OWN, SONAME = FILES.get(sys.platform, ("libroformer.so", "libroformer.so.4"))      # in a wheel; of a system's package
+WAIT = 0.1          # seconds between looks at Python's signals: on Windows no lock hears Ctrl-C
 
 
 def _load() -> Any:
-    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "native", "libroformer.so")
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "native", OWN)
     if not os.path.exists(path):
         path = SONAME
     try:
@@ -105,7 +108,8 @@ def interruptible(function: F) -> F:
                 ended.release()
         ended.acquire()
         threading.Thread(target=work, name="roformer_c call", daemon=True).start()
-        ended.acquire()                         # a signal handler may end it
+        while not ended.acquire(timeout=WAIT):  # a signal handler may end it
+            pass
         if raised:
             raise raised[0]
         return result[0]
@@ -150,7 +154,8 @@ def _after_fork() -> None:
     _contexts.clear()
 
 
-os.register_at_fork(after_in_child=_after_fork)
+if sys.platform != "win32":                                     # which has no fork
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def set_num_threads(threads: int) -> None:

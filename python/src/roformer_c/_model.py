@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from . import _abi as abi
 from . import _folder, _texts, errors
-from ._lib import Context, Error, byref, check, context, error_of, free_with, lib, rows, struct
+from ._lib import WAIT, Context, Error, byref, check, context, error_of, free_with, lib, rows, struct
 from ._texts import Block
 
 T = TypeVar("T")
@@ -21,7 +21,6 @@ Source = Union[_folder.PathLike, Mapping[str, Any]]       # a folder or name; or
 Floats = NDArray[np.float32]
 TYPES = {"float32": abi.RF_F32, "bfloat16": abi.RF_BF16, "int8": abi.RF_I8}
 FEW, FEW_BYTES = 8, 1000
-WAIT = 0.1          # seconds between looks at Python's signals
 
 
 def floats(address: Any, *shape: int) -> Floats:
@@ -277,7 +276,8 @@ class Model:
             with self._ended:
                 self._closed = True
                 own = threading.get_ident()
-                self._ended.wait_for(lambda: all(thread == own for thread in self._calls))
+                while not self._ended.wait_for(lambda: all(thread == own for thread in self._calls), WAIT):
+                    pass
         self._engine = None
 
     def begin(self) -> None:

@@ -34,9 +34,10 @@ def compile_dictionary(path: _folder.PathLike, texts: Union[None, _folder.PathLi
     out = os.fspath(path)
     if os.path.isdir(out):
         out = os.path.join(out, "dictionary.words")
-    names = [os.fsencode(t) for t in given]
+    names = [_folder.encoded(t, "texts") for t in given]
     array, why, ctx = (ctypes.c_char_p * len(names))(*names), Error(), context()
-    check(lib.rf_dictionary_compile(ctx.address, array, len(names), name.encode(), os.fsencode(out), byref(why)), why)
+    to = _folder.encoded(out, "path")
+    check(lib.rf_dictionary_compile(ctx.address, array, len(names), name.encode(), to, byref(why)), why)
     return out
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from . import _abi as abi
 from . import _texts, errors
-from ._lib import Error, byref, check, error_of, lib, struct
+from ._lib import WAIT, Error, byref, check, error_of, lib, struct
 from ._model import Model
 from .pipeline_base import Pipeline, call, idle
 
@@ -164,7 +164,10 @@ def _stream(pipeline: TextGenerationPipeline, prompt: bytes, options: Dict[str, 
     rest = b""
     try:
         while True:
-            piece = pieces.get()
+            try:
+                piece = pieces.get(timeout=WAIT)
+            except queue.Empty:
+                continue
             if piece is None:
                 break
             if isinstance(piece, BaseException):

@@ -50,7 +50,7 @@ class Index:
         self.folder, self._threads = os.fspath(folder), threads
         self._context, self._process, self._lock = context(threads), os.getpid(), threading.Lock()
         out, why = ctypes.c_void_p(), Error()
-        check(lib.rf_index_open(self._context.address, _path(self.folder), byref(out), byref(why)), why)
+        check(lib.rf_index_open(self._context.address, _folder.encoded(self.folder, "folder"), byref(out), byref(why)), why)
         self._address: Optional[int] = out.value
         self._close = free_with(self, lib.rf_index_close, out.value, self._context)
         made = struct(abi.rf_index_options, lib.rf_index_made_with(out.value))
@@ -161,13 +161,6 @@ class Index:
         return scores, ids
 
 
-def _path(folder: _folder.PathLike) -> bytes:
-    out = os.fsencode(folder)
-    if b"\0" in out:
-        raise errors.ArgumentError("folder: expected a path without NUL, got %r" % (folder,))
-    return out
-
-
 def _create(ctx: Any, folder: _folder.PathLike, width: int, model_name: Optional[str]) -> int:
     o, why, out = abi.rf_index_options(), Error(), ctypes.c_void_p()
     lib.rf_index_options_init(byref(o), ctypes.sizeof(o))
@@ -176,7 +169,7 @@ def _create(ctx: Any, folder: _folder.PathLike, width: int, model_name: Optional
         raise errors.ArgumentError("folder: expected the name of a new folder, got %r" % (folder,))
     if model_name is not None:
         o.model_name = _texts.without_nul(model_name, "model_name")
-    check(lib.rf_index_create(ctx.address, _path(folder), byref(o), byref(out), byref(why)), why)
+    check(lib.rf_index_create(ctx.address, _folder.encoded(folder, "folder"), byref(o), byref(out), byref(why)), why)
     return out.value or 0
 
 

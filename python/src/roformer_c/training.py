@@ -9,7 +9,7 @@ from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Seq
 
 from . import _abi as abi
 from . import _folder, errors
-from ._lib import Error, byref, check, context, error_of, lib, rows, struct
+from ._lib import WAIT, Error, byref, check, context, error_of, lib, rows, struct
 
 PathLike = _folder.PathLike
 Paths = Union[PathLike, Sequence[PathLike]]
@@ -213,10 +213,12 @@ class _Run:
         thread = threading.Thread(target=work, name="roformer_c training", daemon=True)
         thread.start()
         try:
-            ended.wait()                                  # join() takes an interrupted thread for one that has ended
+            while not ended.wait(WAIT):                   # join() takes an interrupted thread for one that has ended
+                pass
         except BaseException:
             self.interrupted = True
-            ended.wait()                                  # a checkpoint is saved first
+            while not ended.wait(WAIT):                   # a checkpoint is saved first
+                pass
             raise
         if self.raised is not None:
             raise self.raised
