@@ -73,15 +73,15 @@ def _is_name(text: str) -> bool:
     return text.count("/") <= 1 and all(part.strip(".") for part in text.split("/"))
 
 
-def encoded(path: PathLike, where: str) -> bytes:
+def encoded(path: PathLike, where: str, what: str = "a path") -> bytes:
     """A path for the library, which takes the system's bytes, on Windows UTF-8 (as PEP 529). There a lone surrogate, which
     no text in UTF-8 has, gets three bytes, for which the library says that there is no such file."""
     try:
         out = os.fsencode(path)
     except UnicodeEncodeError as e:
-        raise errors.ArgumentError("%s: expected a path that UTF-8 can hold, got %r" % (where, path)) from e
+        raise errors.ArgumentError("%s: expected %s that UTF-8 can hold, got %r" % (where, what, path)) from e
     if b"\0" in out:
-        raise errors.ArgumentError("%s: expected a path without NUL, got %r" % (where, path))
+        raise errors.ArgumentError("%s: expected %s without NUL, got %r" % (where, what, path))
     return out
 
 

@@ -139,12 +139,7 @@ class _Options:
     def _path(self, name: str, value: Any) -> bytes:
         if not isinstance(value, (str, os.PathLike)):
             raise errors.ArgumentError("%s: expected a text or a path, got %r" % (name, value))
-        try:
-            out = os.fsencode(value)
-        except UnicodeEncodeError as e:
-            raise errors.ArgumentError("%s: expected a text that UTF-8 can hold, got %r" % (name, value)) from e
-        if b"\0" in out:
-            raise errors.ArgumentError("%s: expected a text without NUL, got %r" % (name, value))
+        out = _folder.encoded(value, name, "a text")
         self.keep.append(out)
         return out
 
