@@ -8,19 +8,11 @@ cd "$(dirname "$0")/.."
 command -v musl-gcc > /dev/null && command -v dpkg-source > /dev/null || { echo "static: musl-gcc or dpkg-source is not installed (sh tools/setup.sh static)" >&2; exit 77; }
 out=${1:-build/static}
 folder=$PWD/build/static-libraries
-mkdir -p "$folder/apt/lists/partial" "$folder/sources" "$out"
+mkdir -p "$folder" "$out"
 
-# Sources from where the machine's packages come from.
 if [ ! -d "$folder/sources/done" ]; then
-    . /etc/os-release
-    mirror=$(apt-get indextargets --format '$(REPO_URI)' 2> /dev/null | grep -m 1 '/debian/*$' || echo http://deb.debian.org/debian)
-    echo "deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $VERSION_CODENAME main" > "$folder/apt/sources.list"
-    options="-qq -o Dir::Etc::SourceList=$folder/apt/sources.list -o Dir::Etc::SourceParts=/dev/null -o Dir::State::Lists=$folder/apt/lists"
-    # shellcheck disable=SC2086
-    apt-get $options update
-    # shellcheck disable=SC2086
-    (cd "$folder/sources" && apt-get $options -o APT::Sandbox::User=root --download-only source jansson utf8proc libonig zlib libzstd libmicrohttpd > ../source.log 2>&1 &&
-        for dsc in *.dsc; do dpkg-source --no-check -x "$dsc" "${dsc%%_*}" >> ../source.log 2>&1; done) || { tail -5 "$folder/source.log" >&2; exit 1; }
+    sh tools/ports/sources.sh "$folder/sources" jansson utf8proc libonig zlib libzstd libmicrohttpd > "$folder/source.log" 2>&1 ||
+        { tail -5 "$folder/source.log" >&2; exit 1; }
     mkdir "$folder/sources/done"
 fi
 

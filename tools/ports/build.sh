@@ -20,7 +20,7 @@ cmake -S . -B "$folder/build" -G Ninja -DCMAKE_TOOLCHAIN_FILE="$PWD/$folder/tool
     -DRF_SERVE=OFF "$@" > "$folder/configure.log" || { tail -20 "$folder/configure.log" >&2; exit 1; }
 # shellcheck disable=SC2086
 cmake --build "$folder/build" -j "${JOBS:-$(nproc)}" ${ONLY:+--target $ONLY}
-for program in "$folder"/build/roformer.exe "$folder"/build/tests/make_model.exe "$folder"/build/tests/make_*.exe; do
+for program in "$folder"/build/roformer.exe "$folder"/build/tests/make_*.exe; do
     [ -e "$program" ] || continue
     printf '#!/bin/sh\nexec "%s/run" "%s" "$@"\n' "$PWD/$folder" "$PWD/$program" > "${program%.exe}"
     chmod +x "${program%.exe}"

@@ -36,29 +36,11 @@ script() {              # NAME: standard input becomes the command FOLDER/NAME
     { echo '#!/bin/sh'; cat; } > "$folder/$1" && chmod +x "$folder/$1"
 }
 
-# ---- sources, from where the machine's packages come from; the system's lists and cache are not touched --------------
+# ---- sources ---------------------------------------------------------------------------------------------------------
 
 fetch() {
-    needs apt-get dpkg-source
-    . /etc/os-release
-    apt=$ports/apt
-    rm -rf "$sources.new" && mkdir -p "$sources.new" "$apt/lists/partial" "$apt/cache/archives/partial"
-    keys=/usr/share/keyrings/debian-archive-keyring.gpg
-    mirror=$(apt-get indextargets --format '$(REPO_URI)' 2> /dev/null | grep -m 1 '/debian/*$' ||
-        echo http://deb.debian.org/debian)
-    echo "deb-src [signed-by=$keys] $mirror $VERSION_CODENAME main" > "$apt/sources.list"
-    : > "$apt/status"
-    options="-qq -o Dir::Etc::SourceList=$apt/sources.list -o Dir::Etc::SourceParts=/dev/null -o Dir::State=$apt
-        -o Dir::State::Status=$apt/status -o Dir::Cache=$apt/cache -o APT::Sandbox::User="
-    # shellcheck disable=SC2086
-    logged apt-get $options update
-    packages="jansson utf8proc libonig zlib libzstd xxhash cmocka"
-    # shellcheck disable=SC2086
-    (cd "$sources.new" && logged apt-get $options --download-only source $packages)
-    for dsc in "$sources.new"/*.dsc; do
-        name=${dsc##*/}
-        logged dpkg-source --no-check -x "$dsc" "$sources.new/${name%%_*}"
-    done
+    rm -rf "$sources.new"
+    logged sh tools/ports/sources.sh "$sources.new" jansson utf8proc libonig zlib libzstd xxhash cmocka
     # MinGW's snprintf is that of C99; %lld is understood by every C library of today, Windows' as well.
     sed -i '/^#define v\{0,1\}snprintf *_v\{0,1\}snprintf$/d' "$sources.new/jansson/src/jansson_private.h"
     sed -i 's/"I64d"/"lld"/' "$sources.new/jansson/src/jansson.h"
