@@ -172,9 +172,8 @@ uint64_t rf__hash64(const void *data, size_t size, uint64_t seed);
 double rf__seconds(void);                                              /* CLOCK_MONOTONIC                           */
 double rf__wall_seconds(void);                                         /* since 1970                                */
 
-/* Bytes that this process may still allocate, at least 1; 0: unknown. `root` is put before /proc and /sys. */
+/* Bytes that this process may still allocate, at least 1; 0: unknown. */
 double rf__memory_left(void);
-double rf__memory_left_in(const char *root);
 
 /* Levenshtein distance between two names, of which the first 64 bytes count. */
 int rf__edit_distance(const char *a, size_t m, const char *b, size_t n);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/files/path.h"
+#include "base/os/os.h"
 #include "model/family.h"
 #include "model/params/params.h"
 #include "convert/convert_int8.h"
@@ -457,7 +458,7 @@ static rf_status convert_below(const rf_ctx *ctx, const char *from, const char *
 {
     char below[4096];
     const size_t n = strlen(from);
-    const char *name = inner + n + !rf__is_slash(from[n - 1]);
+    const char *name = inner + n + !rf__os_is_slash(from[n - 1]);
     const rf__other_files files = {.ctx = ctx, .from = from, .to = to, .skip = name, .other_vocabulary = o->vocabulary,
                                    .overwrite = o->overwrite, .report = o->file, .user = o->user};
     rf_status status = rf__path(below, sizeof below, to, name, why);

@@ -100,7 +100,7 @@ static void sweep(const char *folder)
 {
     enum { NAME = 255 };
     char above[4096], path[4096], prefix[NAME + 8];
-    const char *slash = rf__last_slash(folder);
+    const char *slash = rf__os_last_slash(folder);
     const int n = snprintf(prefix, sizeof prefix, "%s.tmp-", slash ? slash + 1 : folder);
     if (n >= (int)sizeof prefix || rf__folder_of(folder, above, sizeof above, NULL)) return;
     rf__os_folder *f = rf__os_folder_open(above);
@@ -197,7 +197,7 @@ rf_status rf_index_create(const rf_ctx *ctx, const char *folder, const rf_index_
     w->model_path = o.model_path ? rf__strdup(ctx, o.model_path) : NULL;
     if (!w->folder || (o.prompt && !w->prompt) || (o.model_name && !w->model_name) || (o.model_path && !w->model_path))
         status = rf_fail(why, RF_ENOMEM, "out of memory: an index");
-    for (size_t n = strlen(folder); !status && n > 1 && rf__is_slash(w->folder[n - 1]);) w->folder[--n] = 0;
+    for (size_t n = strlen(folder); !status && n > 1 && rf__os_is_slash(w->folder[n - 1]);) w->folder[--n] = 0;
     if (!status) status = check_free(w->folder, why);
     if (!status) status = make_folder(w, why);
     for (int i = 0; i < RF__INDEX_FILES && !status; i++) status = open_file(w, i, why);

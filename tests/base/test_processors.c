@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/os/cgroup.h"
+#include "base/os/os_linux.h"
 #include "base/system/processor.h"
 #include "t.h"
 

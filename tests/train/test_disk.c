@@ -19,6 +19,7 @@
 
 #include <jansson.h>
 
+#include "base/os/os.h"
 #include "ranks.h"
 #include "train/checkpoint/checkpoint.h"
 #include "train/checkpoint/folder.h"
@@ -203,7 +204,7 @@ static rf_status go(run *r, int64_t stop_after, bool resumed)
 
 static void first_two(run *r)
 {
-    rf__folder_remove(r->out);
+    rf__os_remove_tree(r->out);
     plan.plan = NOTHING;
     r->refused = 0;
     if (go(r, 2, false) != RF_ESTOPPED) fail_msg("%s", r->why.text);

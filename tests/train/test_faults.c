@@ -23,6 +23,7 @@
 #include <sys/user.h>
 #endif
 
+#include "base/os/os.h"
 #include "result.h"
 #include "train/checkpoint/folder.h"
 
@@ -100,7 +101,7 @@ static void anew(const fixture *f)
 {
     fixture first = *f;
     first.steps = first_future;
-    rf__folder_remove(f->out);
+    rf__os_remove_tree(f->out);
     if (!strcmp(f->steps, second_future)) finish(&first);
 }
 

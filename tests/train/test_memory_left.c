@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <sys/stat.h>
 
+#include "base/os/os_linux.h"
 #include "train/memory.h"
 #include "whole_run.h"
 

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 
+#include "base/os/os.h"
 #include "model/params/params.h"
 #include "train/checkpoint/checksums.h"
 #include "train/checkpoint/folder.h"
@@ -278,7 +279,7 @@ static void out_of_memory_anywhere(void **state)
     const long live = memory.live;
     long n = 1, refused = 0;
     for (bool reached = true; reached; n++) {
-        rf__folder_remove(r.out);
+        rf__os_remove_tree(r.out);
         memory.calls = 0;
         memory.fail = n;
         memory.forever = n % 2;

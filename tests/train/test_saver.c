@@ -11,6 +11,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
+#include "base/os/os.h"
 #include "roformer/train.h"
 #include "tiny.h"
 #include "train/checkpoint/folder.h"
@@ -498,7 +499,7 @@ static void stopped_while_writing(void **unused)
     if (go(ctx, &a)) fail_msg("%s", a.why.text);
     for (int slow = 0; slow <= 20; slow += 20) {
         int stops = 0;
-        rf__folder_remove(b.out);
+        rf__os_remove_tree(b.out);
         b.o.resume_from_checkpoint = NULL;
         b.stop_at_save = true;
         atomic_store(&slow_ms, slow);
@@ -536,7 +537,7 @@ static void out_of_memory_anywhere(void **unused)
     assert_int_equal(r.saves, 4);
     const long calls = memory.calls;
     long survived = 0;
-    rf__folder_remove(r.out);
+    rf__os_remove_tree(r.out);
     for (long n = 1; n <= calls; n++) {
         memory.calls = 0;
         memory.forever = false;
@@ -547,7 +548,7 @@ static void out_of_memory_anywhere(void **unused)
         if (status && status != RF_ENOMEM) fail_msg("allocation %ld: %s", n, r.why.text);
         survived += !status && strstr(r.notes, "no checkpoint at step ");
         assert_int_equal(tiny_count(r.out, ".tmp"), 0);
-        rf__folder_remove(r.out);
+        rf__os_remove_tree(r.out);
     }
     print_message("           %ld allocations: %ld cost a checkpoint\n", calls, survived);
     assert_true(survived > 4);

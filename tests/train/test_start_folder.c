@@ -1,6 +1,7 @@
 /* test_start_folder.c — mirrors src/train/start_folder.c, src/train/log/journal.c: which folders a run may write, and
  * what of an earlier run's stays. */
 #define _GNU_SOURCE
+#include "base/os/os.h"
 #include "train/checkpoint/checkpoint.h"
 #include "train/checkpoint/folder.h"
 #include "train/log/journal.h"
@@ -56,7 +57,7 @@ static void does_not_train_over_weights(void **state)
     const uint32_t crc = tiny_crc(r.model, "model.safetensors");
     must(&r, RF_EARG);
     t_failed(&r.why, RF_EARG, "expected a folder without checkpoints, got checkpoint-2 of an earlier run");
-    rf__folder_remove(checkpoint);
+    rf__os_remove_tree(checkpoint);
     must(&r, RF_EARG);
     t_failed(&r.why, RF_EARG, "expected a folder without weights");
     assert_int_equal(tiny_crc(r.model, "model.safetensors"), crc);
@@ -77,7 +78,7 @@ static void a_finished_model_stays(void **state)
     must(&r, RF_OK);
     char *checkpoint = tiny_path(r.out, "checkpoint-4"), *from = tiny_path(r.out, weights[0]),
          *to = tiny_path(r.out, weights[1]);
-    rf__folder_remove(checkpoint);
+    rf__os_remove_tree(checkpoint);
     for (size_t i = 0; i < RF_COUNT(weights); i++) {
         kept k = keep(r.out);
         must(&r, RF_EARG);
@@ -243,7 +244,7 @@ static void not_into_another_runs_folder(void **state)
         char name[32], *path;
         snprintf(name, sizeof name, "checkpoint-%d", step);
         path = tiny_path(other.out, name);
-        rf__folder_remove(path);
+        rf__os_remove_tree(path);
         free(path);
     }
     k = keep(other.out);

@@ -205,7 +205,7 @@ rf_status rf__write_all(int fd, const void *data, size_t size, const char *path,
 rf_status rf__path(char *out, size_t size, const char *folder, const char *name, rf_error *why)
 {
     const size_t n = strlen(folder);
-    const int wrote = snprintf(out, size, "%s%s%s", folder, n && rf__is_slash(folder[n - 1]) ? "" : "/", name);
+    const int wrote = snprintf(out, size, "%s%s%s", folder, n && rf__os_is_slash(folder[n - 1]) ? "" : "/", name);
     if (wrote < 0 || (size_t)wrote >= size)
         return rf_fail(why, RF_ERANGE, "%.80s.../%.80s: expected a path of at most %zu bytes, got a longer one", folder,
                        name, size - 1);

@@ -91,8 +91,9 @@ static bool look(const rf_held_folder *f, const char *name)
 /* The name in the folder; NULL: the path is not in it. */
 static const char *name_in(const rf_held_folder *f, const char *path)
 {
-    if (strncmp(path, f->path, f->length) || (path[f->length] && !rf__is_slash(path[f->length]))) return NULL;
-    for (path += f->length; rf__is_slash(*path) || (path[0] == '.' && (!path[1] || rf__is_slash(path[1])));) path++;
+    if (strncmp(path, f->path, f->length) || (path[f->length] && !rf__os_is_slash(path[f->length]))) return NULL;
+    path += f->length;
+    while (rf__os_is_slash(*path) || (*path == '.' && (!path[1] || rf__os_is_slash(path[1])))) path++;
     return rf__climbs(path) ? NULL : path;
 }
 
@@ -274,7 +275,7 @@ static rf_status hold_anew(const rf_ctx *ctx, const char *folder, rf__os_folder 
         return rf_fail(why, RF_ENOMEM, "%.200s: out of memory", folder);
     }
     f->length = strlen(folder);
-    while (rf__is_slash(folder[f->length - 1])) f->length--;
+    while (rf__os_is_slash(folder[f->length - 1])) f->length--;
     f->path[f->length] = 0;
     pthread_mutex_lock(&ctx->folders->lock);
     f->next = ctx->folders->held;

@@ -9,13 +9,6 @@
 
 #include "base/base.h"
 
-#ifdef _WIN32
-static inline bool rf__is_slash(char c) { return c == '/' || c == '\\'; }
-#else
-static inline bool rf__is_slash(char c) { return c == '/'; }
-#endif
-const char *rf__last_slash(const char *path);                                   /* NULL: there is none                */
-
 /* Whether a path that a file names, and that nobody trusts, stays below the folder that it is joined to: it is not
  * empty, not absolute, and no part of it is "..". Windows: nor does it contain '\' or ':' (a drive or a stream). */
 bool rf__stays_below(const char *path);

@@ -1,6 +1,7 @@
 /* os.h — layer 0, internal: what the library and the program ask of the operating system. Everything else is C11,
  * pthreads, clock_gettime and <strings.h>, which all systems have. One file per system:
  *
+ *     os_libc.c       what is the same with every C library in the manner of POSIX: Linux, macOS, WASI
  *     os_posix.c      Linux, macOS and other POSIX systems; os_linux.c and os_macos.c have what differs between these
  *     os_windows.c    Windows 10 and later
  *     os_wasm.c       WASI, in a browser too
@@ -43,6 +44,14 @@ typedef struct rf__os_state {
     int64_t modified, changed;          /* nanoseconds since 1970; Windows: changed is that of the metadata, too */
     uint64_t volume, number;            /* equal for two names of one file, and only then */
 } rf__os_state;
+
+/* Whether it stands between folders in a path. */
+#ifdef _WIN32
+static inline bool rf__os_is_slash(char c) { return c == '/' || c == '\\'; }
+#else
+static inline bool rf__os_is_slash(char c) { return c == '/'; }
+#endif
+const char *rf__os_last_slash(const char *path);                        /* NULL: there is none */
 
 static inline bool rf__os_same(const rf__os_state *a, const rf__os_state *b)
 {
@@ -139,9 +148,12 @@ void rf__os_map_forget(const void *data, size_t size);                  /* a hin
 void *rf__system_alloc(void *user, size_t size);
 void rf__system_release(void *user, void *memory, size_t size);
 
-/* rf__memory_left and rf__memory_left_in: base.h. rf__cache_share and rf__processor_has: system/processor.h. */
+/* rf__memory_left: base.h. rf__processor_has: system/processor.h. */
 
 /* ---- the process, threads, time ----------------------------------------------------------------------------- */
+
+/* As rf__cache_share (system/processor.h), which asks once. */
+size_t rf__os_cache_share(void);
 
 /* rf_processors: roformer/context.h. rf__thread_start: system/thread.h. */
 long rf__os_process(void);                                              /* its number */

@@ -1,6 +1,14 @@
 /* os_all.c — what is made of the functions of each system. */
 #include "base/os/os.h"
 
+const char *rf__os_last_slash(const char *path)
+{
+    const char *slash = NULL;
+    for (; *path; path++)
+        if (rf__os_is_slash(*path)) slash = path;
+    return slash;
+}
+
 /* Recursion ends: a path has at most 4,095 bytes. */
 void rf__os_remove_tree(const char *path)
 {

@@ -2,15 +2,14 @@
  * features and caches, the holder of a lock, the file of the program. */
 #define _GNU_SOURCE
 #include <math.h>
-#include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
 #include <unistd.h>
 
-#include "base/os/cgroup.h"
 #include "base/os/os.h"
+#include "base/os/os_linux.h"
 #include "base/system/processor.h"
 
 /* ---- processors ---- */
@@ -94,16 +93,7 @@ size_t rf__cache_share_in(const char *folder)
     return 0;
 }
 
-static pthread_once_t caches = PTHREAD_ONCE_INIT;
-static size_t share;
-
-static void ask_for_caches(void) { share = rf__cache_share_in("/sys/devices/system/cpu/cpu0/cache"); }
-
-size_t rf__cache_share(void)
-{
-    pthread_once(&caches, ask_for_caches);
-    return share;
-}
+size_t rf__os_cache_share(void) { return rf__cache_share_in("/sys/devices/system/cpu/cpu0/cache"); }
 
 /* ---- processes ---- */
 

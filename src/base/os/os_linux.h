@@ -1,6 +1,6 @@
-/* cgroup.h — limits that the system sets for this process. `root` is put before /proc and /sys, for tests. */
-#ifndef RF_BASE_CGROUP_H
-#define RF_BASE_CGROUP_H
+/* os_linux.h — what files of Linux tell about limits and caches. `root` is put before /proc and /sys, for tests. */
+#ifndef RF_OS_LINUX_H
+#define RF_OS_LINUX_H
 
 #include "base/base.h"
 
@@ -18,5 +18,10 @@ double rf__cgroup_least(const char *root, const rf__cgroup_tree tree[], size_t t
 
 /* Number of processors that the groups allow, for example in a container with --cpus; INFINITY: no limit. */
 double rf__processor_quota(const char *root);
+
+double rf__memory_left_in(const char *root);           /* as rf__memory_left */
+
+/* As rf__cache_share, of a folder with the layout of /sys/devices/system/cpu/cpu0/cache. */
+size_t rf__cache_share_in(const char *folder);
 
 #endif

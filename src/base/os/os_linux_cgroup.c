@@ -1,6 +1,6 @@
 /* os_linux_cgroup.c — limits of this process's cgroup and of its ancestors. A container sees its own cgroup as the root
  * of the tree, so the files of the root count as well. */
-#include "base/os/cgroup.h"
+#include "base/os/os_linux.h"
 
 #include <math.h>
 #include <stdio.h>

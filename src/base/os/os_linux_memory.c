@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 
-#include "base/os/cgroup.h"
+#include "base/os/os_linux.h"
 
 /* The number after `key` at the beginning of a line; 0: there is none. */
 static double value_of(const char *text, const char *key)

@@ -3,7 +3,6 @@
 #include <mach-o/dyld.h>
 #include <mach/mach.h>
 #include <math.h>
-#include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,28 +50,13 @@ bool rf__processor_has(const char *feature)
 }
 #endif
 
-size_t rf__cache_share_in(const char *folder)
-{
-    (void)folder;
-    return 0;
-}
-
-static pthread_once_t caches = PTHREAD_ONCE_INIT;
-static size_t share;
-
 /* Of the fast processors. Those of Intel share the second level between the two threads of a core. */
-static void ask_for_caches(void)
+size_t rf__os_cache_share(void)
 {
     const int64_t fast = value_of("hw.perflevel0.l2cachesize"), by = value_of("hw.perflevel0.cpusperl2");
     const int64_t size = value_of("hw.l2cachesize"), cores = value_of("hw.physicalcpu");
-    if (fast > 0 && by > 0) share = (size_t)(fast / by);
-    else if (size > 0 && cores > 0) share = (size_t)(size * cores / rf__max64(cores, value_of("hw.logicalcpu")));
-}
-
-size_t rf__cache_share(void)
-{
-    pthread_once(&caches, ask_for_caches);
-    return share;
+    if (fast > 0 && by > 0) return (size_t)(fast / by);
+    return size > 0 && cores > 0 ? (size_t)(size * cores / rf__max64(cores, value_of("hw.logicalcpu"))) : 0;
 }
 
 /* ---- memory: free pages, and those that the system takes back when it needs them ---- */
@@ -91,7 +75,6 @@ double rf__memory_left(void)
     return isfinite(left) ? fmax(1, left) : 0;
 }
 
-double rf__memory_left_in(const char *root) { return *root ? 0 : rf__memory_left(); }
 
 /* ---- processes ---- */
 

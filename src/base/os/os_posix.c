@@ -1,4 +1,4 @@
-/* os_posix.c — the system's part (os.h) on Linux, macOS and other POSIX systems. */
+/* os_posix.c — the system's part (os.h) on Linux, macOS and other POSIX systems, with os_libc.c. */
 #define _GNU_SOURCE
 #define _DARWIN_C_SOURCE
 #include <dirent.h>
@@ -16,38 +16,10 @@
 #include <unistd.h>
 
 #include "base/base.h"
-#include "base/os/os.h"
+#include "base/os/os_libc.h"
 #include "base/system/thread.h"
 
 /* ---- files ------------------------------------------------------------------------------------------------- */
-
-static int flags_of(int how)
-{
-    static const struct { int how, flag; } flags[] = {
-        {RF__OS_CREATE, O_CREAT}, {RF__OS_NEW, O_EXCL},     {RF__OS_NO_LINK, O_NOFOLLOW}, {RF__OS_NO_WAIT, O_NONBLOCK},
-        {RF__OS_APPEND, O_APPEND},
-    };
-    int f = O_CLOEXEC | O_NOCTTY | (how & RF__OS_WRITE ? O_RDWR : how & RF__OS_WRITE_ONLY ? O_WRONLY : O_RDONLY);
-    for (size_t i = 0; i < RF_COUNT(flags); i++)
-        if (how & flags[i].how) f |= flags[i].flag;
-    return f;
-}
-
-static mode_t mode_of(int how) { return how & RF__OS_PRIVATE ? 0640 : 0666; }
-
-int rf__os_open(const char *path, int how) { return open(path, flags_of(how), mode_of(how)); }
-int rf__os_close(int fd) { return close(fd); }
-
-/* macOS refuses more than INT_MAX bytes in one call. */
-static size_t most(size_t size) { return size < (size_t)1 << 30 ? size : (size_t)1 << 30; }
-
-int64_t rf__os_read(int fd, void *to, size_t size) { return read(fd, to, most(size)); }
-int64_t rf__os_write(int fd, const void *from, size_t size) { return write(fd, from, most(size)); }
-int64_t rf__os_read_at(int fd, void *to, size_t size, int64_t at) { return pread(fd, to, most(size), at); }
-int64_t rf__os_write_at(int fd, const void *from, size_t size, int64_t at) { return pwrite(fd, from, most(size), at); }
-int64_t rf__os_seek(int fd, int64_t at) { return lseek(fd, at, SEEK_SET); }
-int64_t rf__os_position(int fd) { return lseek(fd, 0, SEEK_CUR); }
-int rf__os_cut(int fd, int64_t size) { return ftruncate(fd, size); }
 
 int rf__os_sync(int fd)
 {
@@ -57,70 +29,11 @@ int rf__os_sync(int fd)
     return fsync(fd);
 }
 
-void rf__os_sequential(int fd)
-{
-#ifdef POSIX_FADV_SEQUENTIAL
-    (void)posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
-#else
-    (void)fd;
-#endif
-}
-
-static int64_t nanoseconds(struct timespec t) { return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec; }
-
-static int state_of(int failed, const struct stat *st, rf__os_state *out)
-{
-    if (failed) return -1;
-    *out = (rf__os_state){.kind = S_ISREG(st->st_mode)   ? RF__OS_FILE
-                                  : S_ISDIR(st->st_mode) ? RF__OS_FOLDER
-                                  : S_ISLNK(st->st_mode) ? RF__OS_LINK
-                                                         : RF__OS_DEVICE,
-                          .removed = !st->st_nlink,
-                          .mode = (unsigned)st->st_mode & 07777,
-                          .size = st->st_size,
-#ifdef __APPLE__
-                          .modified = nanoseconds(st->st_mtimespec),
-                          .changed = nanoseconds(st->st_ctimespec),
-#else
-                          .modified = nanoseconds(st->st_mtim),
-                          .changed = nanoseconds(st->st_ctim),
-#endif
-                          .volume = (uint64_t)st->st_dev,
-                          .number = (uint64_t)st->st_ino};
-    return 0;
-}
-
-int rf__os_look(const char *path, rf__os_state *out)
-{
-    struct stat st;
-    return state_of(stat(path, &st), &st, out);
-}
-
-int rf__os_look_link(const char *path, rf__os_state *out)
-{
-    struct stat st;
-    return state_of(lstat(path, &st), &st, out);
-}
-
-int rf__os_look_file(int fd, rf__os_state *out)
-{
-    struct stat st;
-    return state_of(fstat(fd, &st), &st, out);
-}
-
-bool rf__os_exists(const char *path) { return !access(path, F_OK); }
-bool rf__os_readable(const char *path) { return !access(path, R_OK); }
-
 bool rf__os_writable(const char *path)
 {
     struct stat st;
     return !access(path, W_OK | (!stat(path, &st) && S_ISDIR(st.st_mode) ? X_OK : 0));
 }
-
-int rf__os_remove(const char *path) { return unlink(path); }
-int rf__os_make_folder(const char *path) { return mkdir(path, 0777); }
-int rf__os_remove_folder(const char *path) { return rmdir(path); }
-int rf__os_rename(const char *from, const char *to) { return rename(from, to); }
 
 int rf__os_sync_folder(const char *path)
 {
@@ -139,13 +52,6 @@ double rf__os_free_space(const char *folder)
 {
     struct statvfs st;
     return statvfs(folder, &st) ? -1 : (double)st.f_bavail * (double)st.f_frsize;
-}
-
-FILE *rf__os_stream(const char *path, const char *mode)
-{
-    FILE *f = fopen(path, mode);
-    if (f) (void)fcntl(fileno(f), F_SETFD, FD_CLOEXEC);      /* the mode "e" is not known everywhere */
-    return f;
 }
 
 int rf__os_temporary_file(char *pattern, unsigned mode)
@@ -203,13 +109,13 @@ void rf__os_again(rf__os_folder *f) { rewinddir(f->list); }
 
 int rf__os_open_in(const rf__os_folder *f, const char *name, int how)
 {
-    return openat(at(f), name, flags_of(how), mode_of(how));
+    return openat(at(f), name, rf__libc_flags(how), rf__libc_mode(how));
 }
 
 int rf__os_look_in(const rf__os_folder *f, const char *name, rf__os_state *out)
 {
     struct stat st;
-    return state_of(fstatat(at(f), name, &st, 0), &st, out);
+    return rf__libc_state(fstatat(at(f), name, &st, 0), &st, out);
 }
 
 bool rf__os_exists_in(const rf__os_folder *f, const char *name) { return !faccessat(at(f), name, F_OK, 0); }
@@ -312,13 +218,6 @@ int rf__os_condition(pthread_cond_t *out)
 #endif
 }
 
-static struct timespec time_of(double t)
-{
-    struct timespec out = {.tv_sec = (time_t)t};
-    out.tv_nsec = (long)(1e9 * (t - (double)out.tv_sec));
-    return out;
-}
-
 void rf__os_wait_until(pthread_cond_t *c, pthread_mutex_t *lock, double until)
 {
     if (isinf(until)) {
@@ -326,51 +225,15 @@ void rf__os_wait_until(pthread_cond_t *c, pthread_mutex_t *lock, double until)
         return;
     }
 #ifdef __APPLE__
-    const struct timespec left = time_of(fmax(0, until - rf__seconds()));
+    const struct timespec left = rf__libc_time(fmax(0, until - rf__seconds()));
     pthread_cond_timedwait_relative_np(c, lock, &left);
 #else
-    const struct timespec end = time_of(until);
+    const struct timespec end = rf__libc_time(until);
     pthread_cond_timedwait(c, lock, &end);
 #endif
 }
 
-void rf__os_sleep(double seconds)
-{
-    const struct timespec t = time_of(seconds);
-    nanosleep(&t, NULL);
-}
-
-bool rf__os_utc(time_t t, struct tm *out) { return gmtime_r(&t, out) != NULL; }
-bool rf__os_local(time_t t, struct tm *out) { return localtime_r(&t, out) != NULL; }
-
-size_t rf__os_date(char *out, size_t size, const char *format, const struct tm *t)
-{
-    return strftime(out, size, format, t);
-}
-
-/* ---- text --------------------------------------------------------------------------------------------------- */
-
-bool rf__os_text_open(rf__os_text *t)
-{
-    *t = (rf__os_text){.text = NULL};
-    t->to = open_memstream(&t->text, &t->size);
-    return t->to != NULL;
-}
-
-bool rf__os_text_close(rf__os_text *t)
-{
-    if (!t->to) return false;
-    const bool failed = ferror(t->to) != 0, lost = fclose(t->to) != 0;
-    t->to = NULL;
-    if (!failed && !lost) return true;
-    free(t->text);
-    t->text = NULL;
-    return false;
-}
-
 /* ---- the terminal ------------------------------------------------------------------------------------------- */
-
-bool rf__os_terminal(int fd) { return isatty(fd) == 1; }
 
 int rf__os_columns(int fd)
 {

@@ -72,14 +72,15 @@ char *rf__os_narrow(const wchar_t *text)
     return out;
 }
 
-void rf__os_random_name(char *to, size_t n)
+bool rf__os_random_name(char *to, size_t n)
 {
     static const char letters[] = "0123456789abcdefghijklmnopqrstuvwxyz";
     for (size_t i = 0; i < n; i++) {
         unsigned r;
-        if (rand_s(&r)) r = GetTickCount() + (unsigned)i * 2654435761U;
+        if (rand_s(&r)) return errno = EAGAIN, false;
         to[i] = letters[r % (sizeof letters - 1)];
     }
+    return true;
 }
 
 /* ---- memory ---- */
@@ -144,8 +145,6 @@ double rf__memory_left(void)
     return fmax(1, fmin(most, left_in_job()));
 }
 
-double rf__memory_left_in(const char *root) { return *root ? 0 : rf__memory_left(); }
-
 /* ---- processors ---- */
 
 /* From build 20348 on (Server 2022, Windows 11), the threads of a process run on all groups of processors. Before, they
@@ -175,18 +174,10 @@ int rf_processors(void)
     return (int)fmax(1, fmin(n, most));
 }
 
-size_t rf__cache_share_in(const char *folder)
-{
-    (void)folder;
-    return 0;
-}
-
-static pthread_once_t caches = PTHREAD_ONCE_INIT;
-static size_t share;
-
 /* The one of the first processor. */
-static void ask_for_caches(void)
+size_t rf__os_cache_share(void)
 {
+    size_t share = 0;
     DWORD size = 0;
     GetLogicalProcessorInformationEx(RelationCache, NULL, &size);
     char *all = size ? malloc(size) : NULL;
@@ -200,11 +191,6 @@ static void ask_for_caches(void)
             at += i->Size ? i->Size : size;
         }
     free(all);
-}
-
-size_t rf__cache_share(void)
-{
-    pthread_once(&caches, ask_for_caches);
     return share;
 }
 
@@ -312,7 +298,7 @@ bool rf__os_text_open(rf__os_text *t)
     HANDLE h = INVALID_HANDLE_VALUE;
     *t = (rf__os_text){.text = NULL};
     for (int i = 0; i < TRIES && h == INVALID_HANDLE_VALUE; i++) {
-        rf__os_random_name(name, sizeof name - 1);
+        if (!rf__os_random_name(name, sizeof name - 1)) return false;
         snprintf(path, sizeof path, "%s/rf-%s.txt", rf__os_temporary_place(), name);
         wchar_t *w = rf__os_wide(path);
         if (!w) return false;

@@ -20,7 +20,7 @@ int rf__os_error(DWORD code);                           /* sets errno from a cod
 HANDLE rf__os_handle(int fd);                           /* NULL: errno is EBADF */
 wchar_t *rf__os_wide(const char *text);                 /* UTF-16 of UTF-8; free(). NULL: errno is EILSEQ or ENOMEM */
 char *rf__os_narrow(const wchar_t *text);               /* UTF-8, with '/' for '\'; free() */
-void rf__os_random_name(char *to, size_t n);            /* n letters and digits, without a zero */
+bool rf__os_random_name(char *to, size_t n);            /* n letters and digits, without a zero; false: errno */
 
 /* ---- files: os_windows_files.c has these, os_windows_folders.c what os.h says about names and folders ---- */
 

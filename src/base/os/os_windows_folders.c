@@ -5,6 +5,7 @@
  * closed. Such a file is first renamed to NAME.tmp-PROCESS-N. A rename over it is then not atomic: there is no file for
  * a moment. If it cannot be removed because it is mapped, it stays under that name. */
 #include "base/os/os_windows.h"
+#include "base/os/os_new.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -363,27 +364,12 @@ double rf__os_free_space(const char *folder)
 
 /* ---- temporary files ---- */
 
-/* Creates what the pattern names, with other letters until it is new. -1: errno. */
-static int make_new(char *pattern, bool folder)
-{
-    enum { TRIES = 1000, LETTERS = 6 };
-    const size_t n = strlen(pattern);
-    if (n < LETTERS || strcmp(pattern + n - LETTERS, "XXXXXX")) return errno = EINVAL, -1;
-    for (int i = 0; i < TRIES; i++) {
-        rf__os_random_name(pattern + n - LETTERS, LETTERS);
-        const int made = folder ? rf__os_make_folder(pattern)
-                                : rf__os_open(pattern, RF__OS_WRITE | RF__OS_CREATE | RF__OS_NEW);
-        if (made >= 0 || errno != EEXIST) return made;
-    }
-    return -1;
-}
-
 /* The access list of the folder says who may use the file, not the mode. */
 int rf__os_temporary_file(char *pattern, unsigned mode)
 {
     (void)mode;
-    return make_new(pattern, false);
+    return rf__os_make_new(pattern, false, rf__os_random_name);
 }
 
-int rf__os_temporary_folder(char *pattern) { return make_new(pattern, true); }
+int rf__os_temporary_folder(char *pattern) { return rf__os_make_new(pattern, true, rf__os_random_name); }
 unsigned rf__os_new_mode(void) { return 0644; }

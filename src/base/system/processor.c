@@ -1,12 +1,24 @@
-/* processor.c — the features of x86 processors, by cpuid. gcc's __builtin_cpu_supports does the same, but not every
- * compiler's library has it (Zig's says no to everything), and its names differ. On Arm the system is asked (os/). */
+/* processor.c — caches; the features of x86 processors, by cpuid. gcc's __builtin_cpu_supports does the same, but not
+ * every compiler's library has it (Zig's says no to everything), and its names differ. On Arm the system is asked
+ * (os/). */
 #include "base/system/processor.h"
 
 #include "base/base.h"
+#include "base/os/os.h"
+
+static size_t share;
+
+static void ask_for_caches(void) { share = rf__os_cache_share(); }
+
+size_t rf__cache_share(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, ask_for_caches);
+    return share;
+}
 
 #if defined(__x86_64__)
 #include <cpuid.h>
-#include <pthread.h>
 
 enum { A, B, C, D };
 
@@ -56,6 +68,4 @@ bool rf__processor_has(const char *feature)
     (void)feature;
     return false;
 }
-#else
-typedef int rf__none;                   /* C has no empty file */
 #endif

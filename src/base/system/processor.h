@@ -14,7 +14,4 @@ bool rf__processor_has(const char *feature);
  * unknown. The first processor is examined, once. */
 size_t rf__cache_share(void);
 
-/* The same for a folder with the layout of /sys/devices/system/cpu/cpu0/cache. */
-size_t rf__cache_share_in(const char *folder);
-
 #endif

@@ -9,27 +9,17 @@
 #include "base/os/os.h"
 #include "cli/os/program.h"
 
-static bool separates(char c) { return c && strchr(cli_os_separators, c); }
-
-const char *cli_last_slash(const char *path)
-{
-    const char *last = NULL;
-    for (; *path; path++)
-        if (separates(*path)) last = path;
-    return last;
-}
-
 const char *cli_file_name(const char *path)
 {
-    const char *slash = cli_last_slash(path);
+    const char *slash = rf__os_last_slash(path);
     return slash ? slash + 1 : path;
 }
 
 void cli_last_part(const char *path, char *out, size_t size)
 {
     size_t end = strlen(path), from;
-    while (end > 1 && separates(path[end - 1])) end--;
-    for (from = end; from && !separates(path[from - 1]);) from--;
+    while (end > 1 && rf__os_is_slash(path[end - 1])) end--;
+    for (from = end; from && !rf__os_is_slash(path[from - 1]);) from--;
     snprintf(out, size, "%.*s", (int)(end - from), path + from);
 }
 

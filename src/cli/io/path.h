@@ -9,7 +9,6 @@
 /*                       "a/b"    "b"     "a/b/"    "/b"
  *     cli_file_name     "b"      "b"     ""        "b"        after the last slash; points into `path`
  *     cli_last_part     "b"      "b"     "b"       "b"        trailing slashes are ignored; cut to size - 1 bytes */
-const char *cli_last_slash(const char *path);           /* the last separator of folders (cli/os/program.h), or NULL */
 const char *cli_file_name(const char *path);
 void cli_last_part(const char *path, char *out, size_t size);
 

@@ -21,7 +21,6 @@ const char *cli_os_home(void);                          /* the user's folder: HO
 
 /* ---- paths ----------------------------------------------------------------------------------------------------- */
 
-extern const char cli_os_separators[];                  /* between folders: "/"; Windows: "/" and "\" */
 bool cli_os_absolute(const char *path);                 /* Windows: also "C:\..." and "\\server\..." */
 
 /* What a symbolic link names; false: the path is none. Windows: false, so that what is written replaces a link. */

@@ -60,8 +60,6 @@ const char *cli_os_home(void)
 
 /* ---- paths ----------------------------------------------------------------------------------------------------- */
 
-const char cli_os_separators[] = "/";
-
 bool cli_os_absolute(const char *path) { return *path == '/'; }
 
 bool cli_os_link(const char *path, char *target, size_t size)

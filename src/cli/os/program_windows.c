@@ -113,8 +113,6 @@ const char *cli_os_home(void)
 
 /* ---- paths ----------------------------------------------------------------------------------------------------- */
 
-const char cli_os_separators[] = "/\\";
-
 bool cli_os_absolute(const char *path)
 {
     const bool letter = (*path | 32) >= 'a' && (*path | 32) <= 'z';
@@ -280,7 +278,7 @@ enum { PATH = 32768 };
 /* A name is looked up in PATH alone: Windows would begin in the current folder. false: errno. */
 static bool find_program(const char *name, wchar_t out[PATH])
 {
-    const bool path = strpbrk(name, cli_os_separators);
+    const bool path = rf__os_last_slash(name);
     wchar_t *wide = rf__os_wide(name);
     if (!wide) return false;
     const wchar_t *where = path ? NULL : _wgetenv(L"PATH");

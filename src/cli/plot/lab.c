@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "base/os/os.h"
 #include "cli/plot/gnuplot.h"
 #include "cli/plot/lab.h"
 
@@ -49,7 +50,7 @@ void lab_close(cli_io *io, lab_bench *b)
 
 const char *lab_name(const lab_bench *b)
 {
-    const char *slash = cli_last_slash(b->folder);
+    const char *slash = rf__os_last_slash(b->folder);
     return slash && slash[1] ? slash + 1 : b->folder;
 }
 

@@ -65,7 +65,7 @@ static rf_status find_models(cli_io *io, serve_demo *d)
 
 static rf_status write_lines(cli_io *io, rf_pipeline *p, const serve_demo *d)
 {
-    const char *slash = cli_last_slash(d->model[0]);
+    const char *slash = rf__os_last_slash(d->model[0]);
     rf_error *why = &io->why;
     rf_embed_options embed;
     rf_index_options o;

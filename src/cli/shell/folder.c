@@ -55,7 +55,7 @@ static bool shipped(const char *name, char *out, size_t size)
 static bool checkpoint_folder(const char *given, char *out, size_t size)
 {
     char index[4096];
-    const char *slash = cli_last_slash(given);
+    const char *slash = rf__os_last_slash(given);
     const int n = snprintf(index, sizeof index, "%s.index", given);
     if (n < 0 || (size_t)n >= sizeof index || !rf__os_exists(index)) return false;
     return snprintf(out, size, "%.*s", slash ? (int)(slash - given) + (slash == given) : 1, slash ? given : ".") > 0;
@@ -69,7 +69,7 @@ static rf_status existing(const char *given, char *out, size_t size, rf_error *w
     if (n < 0 || (size_t)n >= size)
         return rf_fail(why, RF_EARG, "--model: expected a path of at most %zu bytes, got a longer one", size - 1);
     if (!rf__os_look(given, &st) && st.kind == RF__OS_FILE) {
-        const char *slash = cli_last_slash(given);
+        const char *slash = rf__os_last_slash(given);
         return rf_fail(why, RF_EIO, "%s: expected a model folder, got a file; give its folder, %.*s", given,
                        slash ? (int)(slash - given) + (slash == given) : 1, slash ? given : ".");
     }
@@ -92,7 +92,7 @@ rf_status cli_model_folder(const char *given, char *out, size_t size, rf_error *
         if (checkpoint_folder(given, out, size)) return RF_OK;
         if (cli_home_path(given, place, sizeof place) && rf__os_exists(place)) return existing(place, out, size, why);
         if (cli_hub_folder(given, out, size)) return RF_OK;
-        if (!cli_last_slash(given) && shipped(given, place, sizeof place))
+        if (!rf__os_last_slash(given) && shipped(given, place, sizeof place))
             return rf_fail(why, RF_EIO, "%s: expected a model folder, got no file of this name; the shipped model of "
                            "this name is %s", given, place);
         if (cli_hub_name(given) && cli_hub_cache(place, sizeof place) && strchr(given, '/'))

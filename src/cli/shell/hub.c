@@ -28,7 +28,7 @@ __attribute__((format(printf, 3, 4))) static bool put(char *out, size_t size, co
 bool cli_home_path(const char *path, char *out, size_t size)
 {
     const char *home = cli_os_home();
-    const bool begins = *path == '~' && (!path[1] || strchr(cli_os_separators, path[1]));
+    const bool begins = *path == '~' && (!path[1] || rf__os_is_slash(path[1]));
     return begins && home && put(out, size, "%s%s", home, path + 1);
 }
 

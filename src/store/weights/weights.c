@@ -154,7 +154,7 @@ static rf_status open_index(rf_weights *w, const char *path, rf_error *why)
     if (status) return status;
 
     json_t *map = json_object_get(w->index, "weight_map"), *file;
-    const char *name, *slash = rf__last_slash(path);
+    const char *name, *slash = rf__os_last_slash(path);
     if (!json_is_object(map)) return rf_fail(why, RF_EDATA, "%s: weight_map: expected an object, got none", path);
     w->shard = rf__calloc(w->ctx, RF__MAX_SHARDS, sizeof *w->shard);
     if (!w->shard) return rf_fail(why, RF_ENOMEM, "%s: out of memory for shards", path);

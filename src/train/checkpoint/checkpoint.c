@@ -140,7 +140,7 @@ static rf_status publish(const char *from, const char *to, const char *away, con
     const bool replaced = rf__os_exists(to) && !rf__os_rename(to, away);
     if (rf__os_rename(from, to)) return rf_fail(why, RF_EIO, "%s: cannot rename: %s", to, strerror(errno));
     const rf_status status = rf__sync_folder(folder, why);
-    if (replaced) rf__folder_remove(away);
+    if (replaced) rf__os_remove_tree(away);
     return status;
 }
 
@@ -159,10 +159,10 @@ rf_status rf__checkpoint_save(const rf__checkpoint *c, const char *folder, char 
     if (!status) status = space_for(c, folder, why);
     if (status) return status;
 
-    rf__folder_remove(temporary);
+    rf__os_remove_tree(temporary);
     if (rf__os_make_folder(temporary)) return rf_fail(why, RF_EIO, "%s: cannot create: %s", temporary, strerror(errno));
     status = write_files(c, temporary, why);
     if (!status) status = publish(temporary, path, away, folder, why);
-    if (status) rf__folder_remove(temporary);
+    if (status) rf__os_remove_tree(temporary);
     return status;
 }

@@ -24,7 +24,7 @@ rf_status rf__folder_make(const char *path, rf_error *why)
         return rf_fail(why, RF_EARG, "output_dir: expected a path of 1 to %zu bytes, got %zu", sizeof part - 1, n);
     memcpy(part, path, n + 1);
     for (size_t i = 1; i <= n; i++) {
-        if (part[i] && !rf__is_slash(part[i])) continue;
+        if (part[i] && !rf__os_is_slash(part[i])) continue;
         const char rest = part[i];
         part[i] = 0;
         const int failed = rf__os_make_folder(part) ? errno : 0;
@@ -169,8 +169,6 @@ size_t rf_folders_with(const char *folder, const char *file, char *out, size_t s
 
 /* ---- removing ---- */
 
-void rf__folder_remove(const char *path) { rf__os_remove_tree(path); }
-
 /* "name.tmp-<pid>-<n>" (or without n, as in earlier versions) of a process that no longer exists. */
 static bool is_abandoned(const char *name)
 {
@@ -207,7 +205,7 @@ void rf__folder_sweep(const char *folder)
     char path[4096];
     rf__os_folder *f = rf__os_folder_open(folder);
     for (const char *name; f && (name = rf__os_next(f, NULL));)
-        if (is_abandoned(name) && !rf__path(path, sizeof path, folder, name, NULL)) rf__folder_remove(path);
+        if (is_abandoned(name) && !rf__path(path, sizeof path, folder, name, NULL)) rf__os_remove_tree(path);
     rf__os_folder_close(f);
 }
 
@@ -350,7 +348,7 @@ void rf__checkpoints_prune(const rf_ctx *ctx, const char *folder, int64_t newest
         snprintf(name, sizeof name, "checkpoint-%" PRId64, step[i]);
         snprintf(away, sizeof away, ".tmp-old-%" PRId64 "-%ld", step[i], rf__os_process());
         if (rf__path(from, sizeof from, folder, name, NULL) || rf__path(to, sizeof to, folder, away, NULL)) continue;
-        if (!rf__os_rename(from, to)) rf__folder_remove(to);
+        if (!rf__os_rename(from, to)) rf__os_remove_tree(to);
     }
     rf__free(ctx, step);
 }

@@ -24,9 +24,6 @@ rf_status rf__folder_lacks_model(const char *folder, const char *tokenizer, cons
  * those that begin with ".tmp-" or "tokens.cache.tmp-". */
 void rf__folder_sweep(const char *folder);
 
-/* Removes a folder and its contents. What cannot be removed stays. */
-void rf__folder_remove(const char *path);
-
 /* Removes a folder that contains only the lock, which the caller holds, and a token cache. Closes the lock, unless it
  * is -1. */
 void rf__folder_unmake(const char *folder, int lock);
