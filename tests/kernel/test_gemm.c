@@ -448,6 +448,35 @@ static void no_memory(void **state)
     t_free_all();
 }
 
+/* Two products at once have two pieces of scratch; later ones use them again. */
+static void scratch_is_kept(void **state)
+{
+    (void)state;
+    t_memory memory = {0};
+    rf_ctx *ctx = t_counting_ctx(1, NULL, &memory);
+    char *first = rf__product_take(ctx, 1000), *second = rf__product_take(ctx, 1000);
+    assert_true(first && second && first != second && (uintptr_t)first % 64 == 0);
+    memset(first, 1, 1000);
+    memset(second, 2, 1000);
+    rf__product_give(ctx, first);
+    rf__product_give(ctx, second);
+    for (int i = 0; i < 3; i++) {
+        assert_ptr_equal(rf__product_take(ctx, 900), second);
+        assert_ptr_equal(rf__product_take(ctx, 1000), first);
+        rf__product_give(ctx, first);
+        rf__product_give(ctx, second);
+    }
+    assert_int_equal(memory.calls, 2);
+    rf__product_give(ctx, rf__product_take(ctx, 2000));
+    rf__product_give(ctx, rf__product_take(ctx, 2000));
+    assert_int_equal(memory.calls, 3);
+    rf__product_give(ctx, NULL);
+    memory.fail = memory.calls + 1;
+    assert_null(rf__product_take(ctx, 3000));
+    rf_ctx_free(ctx);
+    assert_int_equal(memory.live, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -462,6 +491,7 @@ int main(void)
         cmocka_unit_test(threads_do_not_show),
         cmocka_unit_test(refusals),
         cmocka_unit_test(no_memory),
+        cmocka_unit_test(scratch_is_kept),
     };
     return cmocka_run_group_tests_name("kernel/gemm", tests, NULL, NULL);
 }

@@ -8,10 +8,17 @@
 
 /* ---- what a context keeps ---------------------------------------------------------------------------------------- */
 
+/* Scratch that no product uses. The bytes that products get follow. */
+typedef struct buffer {
+    struct buffer *next;
+    size_t size;
+} buffer;
+
+enum { HEAD = 64 };                     /* bytes before a product's scratch, which begins at a multiple of 64 */
+
 struct rf__product_state {
     pthread_mutex_t lock;
-    void *scratch;
-    size_t size;
+    buffer *unused;                     /* the last one used is the first */
 };
 
 rf_status rf__product_state_new(rf_ctx *ctx, rf_error *why)
@@ -30,26 +37,40 @@ void rf__product_state_free(rf_ctx *ctx)
     struct rf__product_state *s = ctx->products;
     if (!s) return;
     pthread_mutex_destroy(&s->lock);
-    rf__free(ctx, s->scratch);
+    for (buffer *next, *x = s->unused; x; x = next) {
+        next = x->next;
+        rf__free(ctx, x);
+    }
     rf__free(ctx, s);
     ctx->products = NULL;
 }
 
-void rf__product_enter(const rf_ctx *ctx) { pthread_mutex_lock(&ctx->products->lock); }
-
-bool rf__product_try(const rf_ctx *ctx) { return !pthread_mutex_trylock(&ctx->products->lock); }
-
-void *rf__product_scratch(const rf_ctx *ctx, size_t size)
+void *rf__product_take(const rf_ctx *ctx, size_t size)
 {
     struct rf__product_state *s = ctx->products;
-    if (s->scratch && size <= s->size) return s->scratch;
-    rf__free(ctx, s->scratch);
-    s->scratch = rf__alloc(ctx, size);
-    s->size = s->scratch ? size : 0;
-    return s->scratch;
+    pthread_mutex_lock(&s->lock);
+    buffer *x = s->unused;
+    if (x) s->unused = x->next;
+    pthread_mutex_unlock(&s->lock);
+    if (!x || x->size < size) {
+        rf__free(ctx, x);
+        x = rf__alloc(ctx, rfk__both(HEAD, size));
+        if (!x) return NULL;
+        x->size = size;
+    }
+    return (char *)x + HEAD;
 }
 
-void rf__product_leave(const rf_ctx *ctx) { pthread_mutex_unlock(&ctx->products->lock); }
+void rf__product_give(const rf_ctx *ctx, void *scratch)
+{
+    struct rf__product_state *s = ctx->products;
+    if (!scratch) return;
+    buffer *x = (buffer *)(void *)((char *)scratch - HEAD);
+    pthread_mutex_lock(&s->lock);
+    x->next = s->unused;
+    s->unused = x;
+    pthread_mutex_unlock(&s->lock);
+}
 
 void rf__act_rows(const rf_ctx *ctx, rf_act act, float *y, int64_t ldy, int64_t rows, int64_t n)
 {

@@ -367,12 +367,11 @@ rf_status rf__blocked_gemm(const rf__element *e, const rf_ctx *ctx, const rf_gem
     const size_t workspace = (size_t)ctx->threads * e->workspace(&shape);
     const size_t panels = rfk__size(cut.wide * filled(&shape, rf__min64(cut.deep, call->k)), e->size);
     const size_t bytes = rfk__both(workspace, panels);
-    rf__product_enter(ctx);
-    char *scratch = rf__product_scratch(ctx, bytes);
+    char *scratch = rf__product_take(ctx, bytes);
     for (int64_t j = 0; scratch && j < call->n; j += cut.wide)
         for (int64_t k = 0; k < call->k; k += cut.deep)
             one_piece(e, &shape, ctx, call, &cut, j, k, scratch, scratch + workspace);
-    rf__product_leave(ctx);
+    rf__product_give(ctx, scratch);
     return scratch ? RF_OK : no_scratch(why, bytes);
 }
 
@@ -420,8 +419,7 @@ rf_status rf__blocked_packed(const rf__element *e, const rf_ctx *ctx, const rf_p
     const rfk_panel_shape shape = shape_of(e, ctx);
     const size_t workspace = (size_t)ctx->threads * e->workspace(&shape);
     const size_t bytes = workspace + gated_size(ctx, &shape, w);
-    const bool ours = rf__product_try(ctx);                          /* otherwise uses scratch of its own */
-    char *scratch = ours ? rf__product_scratch(ctx, bytes) : rf__alloc(ctx, bytes);
+    char *scratch = rf__product_take(ctx, bytes);
     blocks g = blocks_of(e, &shape, ctx, w, m, bias, act);
     g.a = (rf__matrix){x, NULL, ldx, 0};
     g.c = y;
@@ -429,8 +427,7 @@ rf_status rf__blocked_packed(const rf__element *e, const rf_ctx *ctx, const rf_p
     g.workspace = scratch;
     g.gated = scratch ? (float *)(void *)(scratch + workspace) : NULL;
     if (scratch) run(&g);
-    if (ours) rf__product_leave(ctx);
-    else rf__free(ctx, scratch);
+    rf__product_give(ctx, scratch);
     return scratch ? check_rows(&g, why) : no_scratch(why, bytes);
 }
 
@@ -487,8 +484,7 @@ rf_status rf__blocked_pair(const rf__element *e, const rf_ctx *ctx, const rf__pa
     p.size = (ceiling(x->m, count) + RF__GEMM_WIDTH) * p.ld;
     const size_t workspace = (size_t)ctx->threads * e->workspace(&shape), gated = gated_size(ctx, &shape, x->up),
                  bytes = rfk__both(workspace + gated, rfk__size(ctx->threads * p.size, sizeof(float)));
-    const bool ours = rf__product_try(ctx);
-    char *scratch = ours ? rf__product_scratch(ctx, bytes) : rf__alloc(ctx, bytes);
+    char *scratch = rf__product_take(ctx, bytes);
     if (scratch) {
         p.first.a = (rf__matrix){x->x, NULL, x->ldx, 0};
         p.first.workspace = p.second.workspace = scratch;
@@ -504,8 +500,7 @@ rf_status rf__blocked_pair(const rf__element *e, const rf_ctx *ctx, const rf__pa
         rf__parallel(ctx, count, one_pair, &p);
         ctx->thread_end();
     }
-    if (ours) rf__product_leave(ctx);
-    else rf__free(ctx, scratch);
+    rf__product_give(ctx, scratch);
     if (!scratch) return no_scratch(why, bytes);
     const rf_status status = check_rows(&p.first, why);
     return status ? status : check_rows(&p.second, why);

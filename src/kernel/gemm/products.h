@@ -130,12 +130,10 @@ struct rf__product_state;
 rf_status rf__product_state_new(rf_ctx *ctx, rf_error *why);          /* called by rf_ctx_new                     */
 void rf__product_state_free(rf_ctx *ctx);                             /* called by rf_ctx_free; valid if not made */
 
-/* Products of one context are serialized: between enter and leave the caller owns the state.  scratch returns at least
- * `size` bytes, 64-byte aligned, valid until its next call; NULL if there is no memory. */
-void rf__product_enter(const rf_ctx *ctx);
-bool rf__product_try(const rf_ctx *ctx);                              /* false: another thread has it; does not wait */
-void *rf__product_scratch(const rf_ctx *ctx, size_t size);
-void rf__product_leave(const rf_ctx *ctx);
+/* At least `size` bytes, 64-byte aligned, which are the caller's until it gives them back; NULL: out of memory. Any
+ * thread may ask. The context keeps what is given back, so that it holds as many as there were products at once. */
+void *rf__product_take(const rf_ctx *ctx, size_t size);
+void rf__product_give(const rf_ctx *ctx, void *scratch);              /* NULL is allowed */
 
 /* y = gate up for `rows` rows of n. */
 void rf__multiply_rows(const rf_ctx *ctx, float *y, int64_t ldy, const float *gate, const float *up, int64_t ld,
