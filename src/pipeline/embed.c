@@ -14,7 +14,7 @@
 #include "store/task.h"
 #include "task/answerer.h"
 
-enum { WINDOW = 4096, WINDOW_TOKENS = 1 << 18 };
+enum { WINDOW = 4096, WINDOW_TOKENS = 1 << 18, ROUND_TEXTS = 16, ROUND_BYTES = 1 << 18 };
 
 void rf_embed_options_init(rf_embed_options *o, size_t size)
 {
@@ -408,18 +408,46 @@ static rf_status fail_without_tokens(const rf_embed_options *o, rf_error *why)
     return rf_fail(why, RF_EDATA, "text: expected a token beside special ones, which are skipped, got none");
 }
 
-/* Adds texts [i, n) to the window until it is full; returns the index of the next text. *bad: the error of that
- * text. */
-static int64_t fill_window(rf_pipeline *p, const rf_embed_options *o, const char *const text[], const size_t bytes[],
-                           int64_t i, int64_t n, int64_t *cut, rf_error *bad)
+/* The texts of a call. */
+typedef struct texts { const char *const *text; const size_t *bytes; int64_t n; } texts;
+
+/* Adds text i; returns 1, or 0 with its error. */
+static int64_t add_one(rf_pipeline *p, const rf_embed_options *o, const texts *g, int64_t i, int64_t *cut,
+                       rf_error *bad)
+{
+    bool one = false;
+    if (add_text(p, &p->parts.window, (joined){&p->joined, &p->joineds}, o, g->text[i],
+                 rf__text_bytes(g->text, g->bytes, i), &one, bad)) return 0;
+    *cut += one;
+    return 1;
+}
+
+/* Adds texts from i on by all threads, about ROUND_BYTES, but enough for each thread; returns how many. */
+static int64_t add_round(rf_pipeline *p, const rf_embed_options *o, const texts *g, int64_t i, int64_t *cut,
+                         rf_error *bad)
 {
     rf__text_window *w = &p->parts.window;
-    for (w->n = 0; i < n && w->n < WINDOW && (!w->n || w->start[w->n] < WINDOW_TOKENS); i++) {
-        bool one;
-        const joined to = {&p->joined, &p->joineds};
-        if (add_text(p, w, to, o, text[i], rf__text_bytes(text, bytes, i), &one, bad)) break;
-        *cut += one;
-    }
+    rf__many_texts x = {.t = rf_model_tokenizer(p->model), .prefix = o->prompt, .text = g->text + i,
+                   .bytes = g->bytes ? g->bytes + i : NULL, .limit = (size_t)o->max_length, .flags = o->cut_side};
+    const int64_t most = rf__min64(g->n - i, WINDOW - w->n), least = ROUND_TEXTS * p->ctx->threads;
+    int64_t done = 0, some = 0;
+    rf_error why = {0};
+    for (size_t all = 0; x.n < most && (all < ROUND_BYTES || x.n < least); x.n++)
+        all += rf__text_bytes(x.text, x.bytes, x.n);
+    if (rf__window_add_texts(w, &x, &done, &some, bad, &why)) *bad = why;
+    *cut += some;
+    return done;
+}
+
+/* Adds texts [i, n) to the window until it is full; returns the index of the next text. *bad: the error of that
+ * text. */
+static int64_t fill_window(rf_pipeline *p, const rf_embed_options *o, const texts *g, int64_t i, int64_t *cut,
+                           rf_error *bad)
+{
+    rf__text_window *w = &p->parts.window;
+    const bool few = p->ctx->threads < 2 || g->n - i < ROUND_TEXTS * p->ctx->threads;
+    for (w->n = 0; i < g->n && w->n < WINDOW && (!w->n || w->start[w->n] < WINDOW_TOKENS) && !bad->code;)
+        i += few ? add_one(p, o, g, i, cut, bad) : add_round(p, o, g, i, cut, bad);
     const int64_t empty = without_tokens(w, o);
     if (empty < 0) return i;
     fail_without_tokens(o, bad);
@@ -440,7 +468,7 @@ static rf_status embed(rf_pipeline *p, const char *const text[], const size_t by
     if (!status && tokens) p->parts.window.n = 0, status = reserve_rows(p, o, 0, why);
     for (int64_t i = 0; i < n && !status && !inner.code;) {
         int64_t cut = 0;
-        i = fill_window(p, o, text, bytes, i, n, &cut, &inner);
+        i = fill_window(p, o, &(texts){text, bytes, n}, i, &cut, &inner);
         if (tokens) status = reserve_rows(p, o, r->done, why);
         if (!status && w->n)
             status = compute(p, o, p->parts.vectors + (tokens ? p->row[r->done] : r->done) * D,

@@ -25,6 +25,10 @@ rf_status rf__window_add_pair(rf__text_window *w, const rf_tokenizer *t, const c
                               const char *pair, size_t pair_bytes, int64_t limit, int side, bool *cut,
                               rf_error *why);
 
+/* Appends texts by all threads. *done texts were added, *cut of which were cut; `bad` is the error of the next one. */
+rf_status rf__window_add_texts(rf__text_window *w, const rf__many_texts *x, int64_t *done, int64_t *cut, rf_error *bad,
+                               rf_error *why);
+
 /* RF_EARG: none of the values of cut_side. */
 rf_status rf__check_cut_side(int side, rf_error *why);
 

@@ -38,6 +38,25 @@ rf_status rf__window_add_pair(rf__text_window *w, const rf_tokenizer *t, const c
     return RF_OK;
 }
 
+rf_status rf__window_add_texts(rf__text_window *w, const rf__many_texts *x, int64_t *done, int64_t *cut, rf_error *bad,
+                               rf_error *why)
+{
+    const rf_ctx *ctx = w->e.ctx;
+    const size_t before = w->n ? (size_t)w->start[w->n] : 0;
+    int64_t *start = rf__alloc(ctx, (size_t)(x->n + 1) * sizeof *start);
+    const bool grown = start && rf__grow(ctx, &w->start, &w->capacity, (size_t)(w->n + x->n) + 1, sizeof *w->start);
+    w->e.n = before;
+    rf_status status = grown ? rf__encode_runs(x, &w->e, start, done, cut, bad, why)
+                            : rf_fail(why, RF_ENOMEM, "out of memory: %lld texts", (long long)(w->n + x->n));
+    if (!status && w->e.n > INT32_MAX)
+        status = rf_fail(why, RF_ERANGE, "text: expected at most %d tokens, got more", INT32_MAX);
+    if (status) w->e.n = before, *done = *cut = 0;
+    else w->start[0] = 0;
+    for (int64_t i = 0; i < *done && !status; i++) w->start[++w->n] = (int32_t)(before + (size_t)start[i + 1]);
+    rf__free(ctx, start);
+    return status;
+}
+
 /* ---- division ---------------------------------------------------------------------------------------------------- */
 
 static int64_t length_of(const rf__text_window *w, uint64_t key)

@@ -338,6 +338,22 @@ extern const char *const rf__tokenizer_settings[];                 /* NULL at th
 /* Bytes of text i of an array as rf_encode_texts takes it; 0: the text is NULL. */
 size_t rf__text_bytes(const char *const text[], const size_t bytes[], int64_t i);
 
+/* Texts as rf_encode_texts takes them, each after `prefix` (NULL: none). */
+typedef struct rf__many_texts {
+    const rf_tokenizer *t;
+    const char *prefix;
+    const char *const *text, *const *pair;
+    const size_t *bytes, *pair_bytes;
+    int64_t n;
+    size_t limit;
+    int flags;
+} rf__many_texts;
+
+/* Appends their tokens to `e`, by all workers of the tokenizer's context; start[n + 1] counts from the first of them.
+ * *done texts were encoded, *cut of which were cut; `bad` is the error of the next one. */
+rf_status rf__encode_runs(const rf__many_texts *x, rf_encoding *e, int64_t start[], int64_t *done, int64_t *cut,
+                          rf_error *bad, rf_error *why);
+
 /* ---- tokens of an encoding ------------------------------------------------------------------------------------- */
 
 bool rf__grow_tokens(rf_encoding *e, size_t more);
