@@ -121,6 +121,38 @@ static void unit_vectors(void **state)
     end(&s);
 }
 
+/* Threads encode so many texts, each after the prompt; those before a bad one have their vectors. */
+static void threads_encode_many_texts(void **state)
+{
+    (void)state;
+    enum { N = 90, BAD = 67 };
+    setup s = begin("");
+    const char *text[N];
+    rf_embed_options o;
+    const rf_texts_report *r;
+    const float *v;
+    float one[2][32];
+    rf_embed_defaults(&o);
+    o.prompt = "the old ";
+    o.include_prompt = 1;
+    for (int i = 0; i < N; i++) text[i] = i % 3 ? "king is shy" : "tree";
+    alone(&s, "the old king is shy", 48, RF_POOL_MEAN, one[0]);
+    alone(&s, "the old tree", 48, RF_POOL_MEAN, one[1]);
+    for (int bad = 0; bad < 3; bad++) {
+        if (bad) text[BAD] = bad == 1 ? "bad \xff byte" : NULL;
+        s.why = (rf_error){0};
+        const rf_status status = rf_embed_texts(s.p, text, NULL, N, &o, &v, &r, &s.why);
+        assert_int_equal(status, !bad ? RF_OK : bad == 1 ? RF_EDATA : RF_EARG);
+        assert_int_equal(r->done, bad ? BAD : N);
+        assert_int_equal(r->bad, bad ? BAD : -1);
+        for (int i = 0; i < (bad ? BAD : N); i++) assert_memory_equal(v + 32 * i, one[i % 3 == 0], sizeof *one);
+    }
+    s.why = (rf_error){0};
+    rf_embed_texts(s.p, text, NULL, N, &o, &v, NULL, &s.why);
+    t_failed(&s.why, RF_EARG, "text 67: ");
+    end(&s);
+}
+
 static void a_text_that_cannot_be_read_ends_the_call_there(void **state)
 {
     (void)state;
@@ -310,13 +342,15 @@ static void what_is_missing_is_refused(void **state)
 /* Every allocation of opening, vectors, masks and closing fails once: RF_ENOMEM, and nothing leaks. */
 static rf_status ask_a_folder(const rf_ctx *ctx, void *folder, rf_error *why)
 {
-    const char *text[] = {"the [MASK] cat is [MASK]", "the [MASK]"};
+    enum { N = 40 };                                    /* which threads encode */
+    const char *text[N] = {"the [MASK] cat is [MASK]", "the [MASK]"};
     rf_pipeline *p = NULL;
     const float *v;
     const rf_mask *mask;
     int64_t masks;
+    for (int i = 2; i < N; i++) text[i] = text[i % 2];
     rf_status status = rf_pipeline_open(ctx, folder, RF_F32, &p, why);
-    if (!status) status = rf_embed_texts(p, text, NULL, 2, NULL, &v, NULL, why);
+    if (!status) status = rf_embed_texts(p, text, NULL, N, NULL, &v, NULL, why);
     if (!status) status = rf_fill_mask(p, text, NULL, 2, NULL, &mask, &masks, NULL, why);
     rf_pipeline_close(p);
     return status;
@@ -326,7 +360,7 @@ static void memory_that_ends(void **state)
 {
     (void)state;
     setup s = begin_in(t_ctx(1, NULL), "");
-    t_fail_allocations(1, NULL, ask_a_folder, s.folder);
+    t_fail_allocations(2, NULL, ask_a_folder, s.folder);
     end(&s);
 }
 
@@ -337,6 +371,7 @@ int main(void)
         cmocka_unit_test(unknown_tokens_are_counted),
         cmocka_unit_test(any_number_of_texts),
         cmocka_unit_test(unit_vectors),
+        cmocka_unit_test(threads_encode_many_texts),
         cmocka_unit_test(a_text_that_cannot_be_read_ends_the_call_there),
         cmocka_unit_test(masks_get_their_likeliest_words),
         cmocka_unit_test(labels_come_with_the_likeliest_first),
