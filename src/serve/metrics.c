@@ -1,11 +1,10 @@
 /* metrics.c — writes the counters of the server in Prometheus' format. */
 #include "serve/server.h"
 
-#include <dirent.h>
 #include <math.h>
 #include <stdio.h>
-#include <time.h>
-#include <unistd.h>
+
+#include "base/os/os.h"
 
 static const char *const failures[SRV_FAILURES] = {"overloaded", "validation",     "batch_size",
                                                    "model_type", "tokenization",   "inference",
@@ -203,25 +202,6 @@ static void write_models(srv_server *s, srv_text *t)
     by_model(s, t, "roformer_batches_total", "counter", "How often jobs were computed together.", batches);
 }
 
-static int open_files(void)
-{
-    int n = 0;
-    DIR *d = opendir("/proc/self/fd");
-    if (!d) return 0;
-    while (readdir(d)) n++;
-    closedir(d);
-    return n - 3; /* ., .. and the folder itself */
-}
-
-static double resident_bytes(void)
-{
-    long pages = 0, all;
-    FILE *f = fopen("/proc/self/statm", "re");
-    if (f && fscanf(f, "%ld %ld", &all, &pages) != 2) pages = 0;
-    if (f) fclose(f);
-    return (double)pages * (double)sysconf(_SC_PAGESIZE);
-}
-
 static void gauge(srv_text *t, const char *name, const char *help, double x)
 {
     head(t, name, "gauge", help);
@@ -240,7 +220,7 @@ void srv_metrics_write(srv_server *s, srv_text *t)
             (uint64_t)atomic_load(&s->unreadable));
     gauge(t, "roformer_connections", "Open connections.", (double)srv_connections_count(s));
     gauge(t, "roformer_inputs", "Inputs that wait or are computed.", (double)atomic_load(&s->permits));
-    gauge(t, "process_resident_memory_bytes", "Resident memory.", resident_bytes());
-    gauge(t, "process_open_fds", "Open file descriptors.", open_files());
+    gauge(t, "process_resident_memory_bytes", "Resident memory.", rf__os_memory());
+    gauge(t, "process_open_fds", "Open file descriptors.", rf__os_open_files());
     gauge(t, "process_start_time_seconds", "Start of the server, seconds since 1970.", s->begun);
 }

@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 #include <time.h>
-#include <unistd.h>
 
+#include "base/os/os.h"
 #include "serve/server.h"
 
 void srv_limits_defaults(srv_limits *l)
@@ -107,7 +107,10 @@ int64_t srv_drain(srv_server *s, bool (*hurry)(void *user))
     const double end = rf__seconds() + (double)s->o.limits.drain_timeout;
     atomic_store(&s->draining, true);
     if (s->daemon) srv_http_quiesce(s);
-    while (atomic_load(&s->active) && rf__seconds() < end && !(hurry && hurry(s->o.user))) usleep(5000);
+    while (atomic_load(&s->active) && rf__seconds() < end && !(hurry && hurry(s->o.user))) {
+        if (s->daemon) srv_http_refuse(s);
+        rf__os_sleep(0.005);
+    }
     return atomic_load(&s->active);
 }
 
@@ -123,7 +126,7 @@ static void end_requests(srv_server *s)
             srv_request_cancel(c->request, true);
         }
         pthread_mutex_unlock(&s->connections.lock);
-        usleep(1000);
+        rf__os_sleep(0.001);
     }
 }
 

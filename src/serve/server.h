@@ -19,6 +19,7 @@
 #include "store/task.h"
 #include "roformer/index.h"
 #include "serve/counters.h"
+#include "serve/http/sockets.h"
 #include "serve/serve.h"
 #include "serve/text.h"
 
@@ -165,7 +166,7 @@ void srv_each_time(const srv_request *r, void (*add)(void *to, const char *name,
 void srv_refuse_answer(srv_request *r, int64_t bytes, const char *what);
 bool srv_answer_fits(srv_request *r, double bytes, const char *what);
 void srv_error(srv_request *r, int status, const char *error_type, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
+    RF_PRINTF(4, 5);
 void srv_fail(srv_request *r, const rf_error *why);
 void srv_refuse_full(srv_request *r);
 bool srv_hold(srv_request *r, int64_t inputs);
@@ -239,13 +240,13 @@ bool srv_framing_followed(void);
 
 struct srv_connection {
     srv_connection *before, *next;
-    int fd;
+    srv_socket fd;
     int64_t requests;
     double opened;
     double deadline; /* when it is closed                                                          */
     bool late;       /* it has been                                                                */
     bool above;      /* accepted when there were already --max-connections                         */
-    bool polled;     /* by the watcher, at this tick                                               */
+    bool asked;      /* by the watcher, at this tick                                               */
     bool left;       /* then: the client has closed or reset it, or its side of it                 */
     enum srv_connection_state { SRV_WAITS_HEADER, SRV_WAITS_BODY, SRV_WORKS, SRV_SENDS, SRV_IDLE } state;
     srv_request *request; /* that is computed                                                           */
@@ -254,15 +255,14 @@ typedef struct srv_connections {
     pthread_mutex_t lock;
     srv_connection *first, *last; /* the newest, the oldest                                               */
     int64_t n, late;              /* all, and those that are being closed                                 */
-    struct pollfd *poll; /* [polls] of the watcher                                                     */
-    size_t polls;
+    srv_asked asked; /* by the watcher                                                             */
     atomic_bool closing;
     pthread_t watcher;
     bool watching;
 } srv_connections;
 rf_status srv_connections_start(srv_server *s, rf_error *why);
 void srv_connections_stop(srv_server *s);
-srv_connection *srv_connection_new(srv_server *s, int fd); /* NULL: no memory */
+srv_connection *srv_connection_new(srv_server *s, srv_socket fd); /* NULL: no memory */
 void srv_connection_end(srv_server *s, srv_connection *c);
 /* Sets the state of a connection, which may last for at most `seconds`. */
 void srv_connection_enter(srv_server *s, srv_connection *c, enum srv_connection_state state, double seconds,
@@ -348,7 +348,7 @@ typedef struct srv_key {
     char key[128], name[33];
 } srv_key;
 
-/* The thread of libmicrohttpd's callbacks (loop.c). */
+/* The thread of libmicrohttpd's callbacks (loop_linux.c; loop_others.c needs none of this). */
 typedef struct srv_loop {
     pthread_t thread;
     int wake;          /* -1: not open                                                               */
@@ -361,8 +361,10 @@ struct srv_server {
     srv_options o;
     struct MHD_Daemon *daemon;
     srv_loop loop;
-    int port, listener; /* -1: not open                                                               */
-    bool bound;         /* the socket file is ours                                                    */
+    int port;
+    srv_socket listener; /* -1: not open                                                              */
+    bool bound;          /* the socket file is ours                                                   */
+    bool refuses;        /* clients, from now on                                                      */
     bool loopback;      /* the socket has an address of this machine only                             */
     atomic_bool draining, closing;
     atomic_llong permits; /* inputs that are waiting or computed                                        */
@@ -391,12 +393,15 @@ struct srv_server {
 /* server.c: members of a zeroed server, before anything is started. */
 void srv_init(srv_server *s, const srv_options *o);
 
-/* http.c: MHD's part. listen: opens the socket; start: answers; resume: a request has its answer, or more of it. */
+/* http.c: MHD's part. listen: opens the socket; start: answers; quiesce: accepts no more clients; refuse: those that
+ * wait (srv_socket_refuse); resume: a request has its answer, or more of it. */
 rf_status srv_http_listen(srv_server *s, rf_error *why);
 rf_status srv_http_start(srv_server *s, rf_error *why);
 void srv_http_quiesce(srv_server *s);
+void srv_http_refuse(srv_server *s);
 void srv_http_stop(srv_server *s);
 void srv_http_resume(srv_request *r);
+unsigned srv_loop_flags(void); /* of MHD_start_daemon */
 rf_status srv_loop_start(srv_server *s, rf_error *why);
 void srv_loop_wake(srv_server *s);
 void srv_loop_stop(srv_server *s);
@@ -421,7 +426,7 @@ bool srv_origin_is_right(const srv_request *r, const char *host, const char *ori
 
 /* access_log.c */
 void srv_log(srv_request *r, bool complete);
-void srv_note(const srv_server *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void srv_note(const srv_server *s, const char *format, ...) RF_PRINTF(2, 3);
 
 /* openapi.c: the description of all routes. */
 void srv_put_openapi(const srv_server *s, srv_text *out);

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "roformer/context.h"
+
 /* Writing fails as a whole: after a failure, later calls do nothing. */
 typedef struct srv_text {
     char *at;
@@ -17,7 +19,7 @@ typedef struct srv_text {
 
 void srv_put(srv_text *t, const char *text, size_t size);
 void srv_puts(srv_text *t, const char *text);
-void srv_printf(srv_text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void srv_printf(srv_text *t, const char *format, ...) RF_PRINTF(2, 3);
 void srv_text_clear(srv_text *t); /* keeps `most` */
 
 /* A string of JSON with its quotes. Bytes that are not UTF-8 become U+FFFD. */

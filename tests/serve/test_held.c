@@ -12,7 +12,7 @@
 #include "serve/server.h"
 #include "small_folders.h"
 
-enum { CLIENTS = 12, SIZE = 1 << 20 };
+enum { CLIENTS = 12, SPACE = 1 << 20 };
 
 /* ---- the time of day may jump; the linker puts these in place of the C library's functions ---- */
 
@@ -93,7 +93,7 @@ static int send_request(const served *s, const char *path, const char *body)
                                             "POST %s HTTP/1.1\r\nHost: a\r\nConnection: close\r\n"
                                             "Content-Length: %zu\r\n\r\n%s",
                                             path, strlen(body), body);
-    assert_true(fd >= 0 && send(fd, text, (size_t)n, MSG_NOSIGNAL) == n);
+    assert_true(fd >= 0 && send_bytes(fd, text, (size_t)n) == n);
     return fd;
 }
 
@@ -102,17 +102,17 @@ static int read_answer(int fd, char *out)
 {
     size_t n = 0;
     int status = -1;
-    for (ssize_t k; n < SIZE - 1 && (k = recv(fd, out + n, SIZE - 1 - n, 0)) > 0;) n += (size_t)k;
+    for (int64_t k; n < SPACE - 1 && (k = take_bytes(fd, out + n, SPACE - 1 - n)) > 0;) n += (size_t)k;
     out[n] = 0;
-    close(fd);
+    hang_up(fd);
     return sscanf(out, "HTTP/1.1 %d", &status) == 1 ? status : -1;
 }
 
 static double metric(const served *s, const char *name)
 {
-    static char out[SIZE];                                  /* it is asked thousands of times */
+    static char out[SPACE];                                  /* it is asked thousands of times */
     char line[256];
-    assert_int_equal(ask(s->s, "GET", "/metrics", "", out, SIZE), 200);
+    assert_int_equal(ask(s->s, "GET", "/metrics", "", out, SPACE), 200);
     snprintf(line, sizeof line, "\n%s ", name);
     const char *at = strstr(out, line);
     if (!at) fail_msg("/metrics has no %s", name);
@@ -124,7 +124,7 @@ static void await_metric_or(const served *s, const char *name, double expected, 
 {
     for (int i = 0; i < 60000; i++) {
         if (metric(s, name) == expected || metric(s, later) == then) return;
-        usleep(5000);
+        rf__os_sleep(0.005);
     }
     fail_msg("%s: expected %g, got %g", name, expected, metric(s, name));
 }
@@ -137,8 +137,8 @@ static void await_metric(const served *s, const char *name, double expected)
 static void leave(int fd, bool at_once)
 {
     const struct linger none = {.l_onoff = 1};
-    if (at_once) setsockopt(fd, SOL_SOCKET, SO_LINGER, &none, sizeof none);
-    close(fd);
+    if (at_once) set_socket(fd, SO_LINGER, &none, sizeof none);
+    hang_up(fd);
 }
 
 static served begin_with(const char *folder)
@@ -181,7 +181,7 @@ static void requests_of_clients_that_leave_are_not_computed(void **state)
         const srv_options o = patient(&s);
         int fd[CLIENTS];
         hold h;
-        char *out = t_bytes(SIZE);
+        char *out = t_bytes(SPACE);
         serve(&s, &o);
         take_hold(&h, &s);
         for (int k = 0; k < CLIENTS; k++) fd[k] = send_request(&s, jobs[i].path, jobs[i].body);
@@ -222,12 +222,12 @@ static void texts_of_all_lengths_are_one_batch(void **state)
     enum { ROWS = sizeof lengths / sizeof *lengths };
     served s = begin_with("tests/golden/gpt");
     const srv_options o = patient(&s);
-    char *alone[ROWS], *out = t_bytes(SIZE);
+    char *alone[ROWS], *out = t_bytes(SPACE);
     int fd[ROWS];
     hold h;
     serve(&s, &o);
     for (int i = 0; i < ROWS; i++) {
-        alone[i] = t_bytes(SIZE);
+        alone[i] = t_bytes(SPACE);
         assert_int_equal(read_answer(continue_text(&s, lengths[i]), alone[i]), 200);
     }
     assert_true(strlen(alone[1]) > strlen(alone[0]));
@@ -259,7 +259,7 @@ static int translate(const served *s, const char *words)
 
 static void expect_translation(const served *s, const char *words, const char *answer)
 {
-    char *out = t_bytes(SIZE);
+    char *out = t_bytes(SPACE);
     assert_int_equal(read_answer(translate(s, words), out), 200);
     assert_string_equal(strstr(out, "\r\n\r\n"), strstr(answer, "\r\n\r\n"));
 }
@@ -274,12 +274,12 @@ static void translations_join_a_batch(void **state)
     char *folder = translator();
     served s = begin_with(folder);
     const srv_options o = patient(&s);
-    char *alone[ROWS], *out = t_bytes(SIZE);
+    char *alone[ROWS], *out = t_bytes(SPACE);
     int fd[4 * ROWS];
     hold h;
     serve(&s, &o);
     for (int i = 0; i < ROWS; i++) {
-        alone[i] = t_bytes(SIZE);
+        alone[i] = t_bytes(SPACE);
         assert_int_equal(read_answer(translate(&s, words[i]), alone[i]), 200);
     }
     const double batches = batches_of(&s);
@@ -307,7 +307,7 @@ static void above_the_limits_is_429_and_what_was_accepted_is_answered(void **sta
     served s = begin();
     int fd[4];
     hold h;
-    char *out = t_bytes(SIZE);
+    char *out = t_bytes(SPACE);
     const char *body = "{\"inputs\":\"the old city\"}";
     (void)state;
     srv_options o = patient(&s);
@@ -332,7 +332,7 @@ static void histograms_have_the_size_of_the_batch(void **state)
     served s = begin();
     int fd[3];
     hold h;
-    char *out = t_bytes(SIZE);
+    char *out = t_bytes(SPACE);
     (void)state;
     const srv_options o = patient(&s);
     serve(&s, &o);
@@ -355,7 +355,7 @@ static void a_queue_of_too_many_tokens_is_429(void **state)
 {
     served s = begin();
     hold h;
-    char *out = t_bytes(SIZE);
+    char *out = t_bytes(SPACE);
     const char *body = "{\"inputs\":\"the old city\"}";
     (void)state;
     srv_options o = patient(&s);
@@ -378,14 +378,14 @@ static void what_waits_too_long_is_504(void **state)
     for (size_t i = 0; i < sizeof jobs / sizeof *jobs; i++) {
         served s = begin_with(jobs[i].folder);
         hold h;
-        char *out = t_bytes(SIZE);
+        char *out = t_bytes(SPACE);
         srv_options o = patient(&s);
         o.limits.request_timeout = 1;
         serve(&s, &o);
         take_hold(&h, &s);
         const int fd = send_request(&s, jobs[i].path, jobs[i].body);
         await_metric_or(&s, "roformer_inputs", jobs[i].inputs, "te_request_failure{err=\"inference\"}", 1);
-        usleep(1010000); /* the request began before */
+        rf__os_sleep(1.01); /* the request began before */
         let_go(&h);
         const int status = read_answer(fd, out);
         if (status != 504) fail_msg("%s: expected 504, got %d: %.300s", jobs[i].path, status, out);
@@ -397,25 +397,25 @@ static void health_says_that_the_model_is_stuck(void **state)
 {
     served s = begin();
     hold h;
-    char *out = t_bytes(SIZE);
+    char *out = t_bytes(SPACE);
     int status = 200;
     (void)state;
     srv_options o = patient(&s);
     o.limits.watchdog = 1;
     serve(&s, &o);
-    assert_int_equal(ask(s.s, "GET", "/health", "", out, SIZE), 200);
+    assert_int_equal(ask(s.s, "GET", "/health", "", out, SPACE), 200);
     take_hold(&h, &s);
     for (int i = 0; i < 60000 && status == 200; i++) {
-        usleep(5000);
-        status = ask(s.s, "GET", "/health", "", out, SIZE);
+        rf__os_sleep(0.005);
+        status = ask(s.s, "GET", "/health", "", out, SPACE);
     }
     assert_int_equal(status, 503);
     assert_non_null(strstr(out, "--watchdog"));
-    assert_int_equal(ask(s.s, "GET", "/ping", "", out, SIZE), 200);
+    assert_int_equal(ask(s.s, "GET", "/ping", "", out, SPACE), 200);
     let_go(&h);
     for (int i = 0; i < 60000 && status != 200; i++) {
-        usleep(5000);
-        status = ask(s.s, "GET", "/health", "", out, SIZE);
+        rf__os_sleep(0.005);
+        status = ask(s.s, "GET", "/health", "", out, SPACE);
     }
     assert_int_equal(status, 200);
     finish(&s);
@@ -429,26 +429,26 @@ static void jumps_of_the_clock_change_nothing(void **state)
     for (size_t i = 0; i < 2; i++) {
         served s = begin();
         hold h;
-        char *out = t_bytes(SIZE);
+        char *out = t_bytes(SPACE);
         srv_options o = options_of(&s);
         o.limits.max_wait = 0;
         serve(&s, &o);
         take_hold(&h, &s);
         const int kept = dial(s.s);
-        assert_int_equal(send(kept, ping, sizeof ping - 1, MSG_NOSIGNAL), sizeof ping - 1);
-        assert_true(recv(kept, out, SIZE, 0) > 0);
+        assert_int_equal(send_bytes(kept, ping, sizeof ping - 1), sizeof ping - 1);
+        assert_true(take_bytes(kept, out, SPACE) > 0);
         const int fd = send_request(&s, jobs[i].path, jobs[i].body);
         await_metric(&s, "roformer_inputs", jobs[i].inputs);
         for (int k = -1; k < 2; k += 2) {
             atomic_store(&jump, k * 864000);
-            usleep(600000); /* the watcher has looked at all connections */
-            assert_int_equal(ask(s.s, "GET", "/ping", "", out, SIZE), 200);
+            rf__os_sleep(0.6); /* the watcher has looked at all connections */
+            assert_int_equal(ask(s.s, "GET", "/ping", "", out, SPACE), 200);
         }
         let_go(&h);
         assert_int_equal(read_answer(fd, out), 200);
-        assert_int_equal(send(kept, ping, sizeof ping - 1, MSG_NOSIGNAL), sizeof ping - 1);
-        assert_true(recv(kept, out, SIZE, 0) > 0);
-        close(kept);
+        assert_int_equal(send_bytes(kept, ping, sizeof ping - 1), sizeof ping - 1);
+        assert_true(take_bytes(kept, out, SPACE) > 0);
+        hang_up(kept);
         assert_true(metric(&s, "te_request_duration_sum") < 80000);
         atomic_store(&jump, 0);
         finish(&s);
@@ -479,7 +479,7 @@ static void a_server_that_hurries_leaves_nothing_behind(void **state)
         assert_int_equal(srv_drain(s.s, at_once), CLIENTS);
         let_go(&h);
         finish(&s);
-        char *out = t_bytes(SIZE);
+        char *out = t_bytes(SPACE);
         for (int k = 0; k < CLIENTS; k++) {
             const int status = read_answer(fd[k], out);
             if (status != 200 && status != 504 && status != -1) fail_msg("%s: got %d", jobs[i].path, status);
@@ -500,7 +500,7 @@ static void until_it_closes(void *user, const char *sentence)
     srv_server *s;
     (void)sentence;
     atomic_fetch_add(&l->sentences, 1);
-    while (!(s = atomic_load(&l->s)) || !atomic_load(&s->closing)) usleep(1000);
+    while (!(s = atomic_load(&l->s)) || !atomic_load(&s->closing)) rf__os_sleep(0.001);
 }
 
 static void a_server_that_closes_loads_no_more_models(void **state)
@@ -517,7 +517,7 @@ static void a_server_that_closes_loads_no_more_models(void **state)
     o.user = &l;
     if (srv_open(&o, &s.s, &why)) fail_msg("%s", why.text);
     atomic_store(&l.s, s.s);
-    while (!atomic_load(&l.sentences)) usleep(1000);
+    while (!atomic_load(&l.sentences)) rf__os_sleep(0.001);
     finish(&s);
     assert_int_equal(atomic_load(&l.sentences), 1);
 }

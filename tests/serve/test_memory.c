@@ -28,7 +28,7 @@ void *__wrap_malloc(size_t size) { return fails() ? NULL : __real_malloc(size); 
 void *__wrap_calloc(size_t n, size_t size) { return fails() ? NULL : __real_calloc(n, size); }
 void *__wrap_realloc(void *old, size_t size) { return fails() ? NULL : __real_realloc(old, size); }
 
-enum { SIZE = 1 << 18 };
+enum { SPACE = 1 << 18 };
 
 /* A request whose text is a constant, and the answer into `out`, without an allocation of this side. */
 static int talk(const served *s, const char *text, char *out)
@@ -37,9 +37,9 @@ static int talk(const served *s, const char *text, char *out)
     size_t n = 0;
     int status = -1;
     if (fd < 0) return -1;
-    if (send(fd, text, strlen(text), MSG_NOSIGNAL) == (ssize_t)strlen(text))
-        for (ssize_t k; n < SIZE - 1 && (k = recv(fd, out + n, SIZE - 1 - n, 0)) > 0;) n += (size_t)k;
-    close(fd);
+    if (send_bytes(fd, text, strlen(text)) == (int64_t)strlen(text))
+        for (int64_t k; n < SPACE - 1 && (k = take_bytes(fd, out + n, SPACE - 1 - n)) > 0;) n += (size_t)k;
+    hang_up(fd);
     out[n] = 0;
     return sscanf(out, "HTTP/1.1 %d", &status) == 1 ? status : -1;
 }
@@ -54,7 +54,7 @@ static const char *body_of(const char *answer)
 /* Fails allocation `first` of a request, or all from it on, until none of its allocations is left. */
 static void sweep(const served *s, const char *path, const char *body, bool all)
 {
-    static char text[4096], expected[SIZE], out[SIZE];
+    static char text[4096], expected[SPACE], out[SPACE];
     snprintf(text, sizeof text,
              "POST %s HTTP/1.1\r\nHost: a\r\nConnection: close\r\n"
              "Content-Length: %zu\r\n\r\n%s",
@@ -158,7 +158,7 @@ static bool read_events(const char *answer, char text[256])
 /* A stream that has begun ends with an error, or without its last event. */
 static void streams_without_memory_end(void **state)
 {
-    static char out[SIZE], expected[256], got[256];
+    static char out[SPACE], expected[256], got[256];
     const char *body = "{\"prompt\":\"a\",\"max_tokens\":4,\"temperature\":0,\"stream\":true}";
     char request[512];
     served s = begin();

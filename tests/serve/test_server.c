@@ -114,7 +114,7 @@ static void *reload(void *user)
     reloader *x = user;
     while (!__atomic_load_n(&x->stop, __ATOMIC_RELAXED)) {
         srv_reload(x->s);
-        usleep(3000);
+        rf__os_sleep(0.003);
     }
     return NULL;
 }
@@ -339,7 +339,7 @@ static void draining_answers_what_was_accepted(void **state)
             x[i] = (leaver){.s = s.s};
             assert_int_equal(pthread_create(&thread[i], NULL, ask_until_refused, &x[i]), 0);
         }
-        usleep(20000);
+        rf__os_sleep(0.02);
         assert_int_equal(srv_drain(s.s, NULL), 0);
         for (int i = 0; i < THREADS; i++) pthread_join(thread[i], NULL);
         for (int i = 0; i < THREADS; i++) assert_true(x[i].answered >= 0);
@@ -367,7 +367,7 @@ static void what_cannot_be_served_is_named(void **state)
     o.model = &missing;
     assert_int_equal(srv_open(&o, &other.s, &why), RF_OK);
     int ready;
-    while (!(ready = srv_ready(other.s, &why))) usleep(1000);
+    while (!(ready = srv_ready(other.s, &why))) rf__os_sleep(0.001);
     assert_int_equal(ready, -1);
     assert_non_null(strstr(why.text, "nonexistent"));
     srv_close(other.s);

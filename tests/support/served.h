@@ -4,12 +4,34 @@
 
 #include "serve/serve.h"
 
+#include "base/os/os.h"
+
+#include "small_pipeline.h"
+
+/* What a client asks of sockets: as read and write. */
+#ifdef _WIN32
+#include <winsock2.h>
+#include <ws2tcpip.h>
+static inline int64_t send_bytes(int fd, const char *text, size_t n) { return send((SOCKET)fd, text, (int)n, 0); }
+static inline int64_t take_bytes(int fd, char *to, size_t n) { return recv((SOCKET)fd, to, (int)n, 0); }
+static inline void hang_up(int fd) { closesocket((SOCKET)fd); }
+static inline void set_socket(int fd, int what, const void *to, int size)
+{
+    setsockopt((SOCKET)fd, SOL_SOCKET, what, to, size);
+}
+#else
 #include <arpa/inet.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
-
-#include "small_pipeline.h"
+static inline int64_t send_bytes(int fd, const char *text, size_t n) { return send(fd, text, n, MSG_NOSIGNAL); }
+static inline int64_t take_bytes(int fd, char *to, size_t n) { return recv(fd, to, n, 0); }
+static inline void hang_up(int fd) { close(fd); }
+static inline void set_socket(int fd, int what, const void *to, int size)
+{
+    setsockopt(fd, SOL_SOCKET, what, to, (socklen_t)size);
+}
+#endif
 
 enum { TEXTS = 24, C = 32 };
 
@@ -25,7 +47,7 @@ static inline void wait_ready(const srv_server *s)
 {
     rf_error why = {0};
     int ready;
-    while (!(ready = srv_ready(s, &why))) usleep(1000);
+    while (!(ready = srv_ready(s, &why))) rf__os_sleep(0.001);
     if (ready < 0) fail_msg("%s", why.text);
 }
 
@@ -80,11 +102,16 @@ static inline int dial(const srv_server *s)
 {
     struct sockaddr_in a = {
         .sin_family = AF_INET, .sin_port = htons((uint16_t)srv_port(s)), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    const int fd = socket(AF_INET, SOCK_STREAM, 0);
+#ifdef _WIN32
+    const DWORD limit = 300000;
+    const SOCKET fd = socket(AF_INET, SOCK_STREAM, 0);
+#else
     const struct timeval limit = {.tv_sec = 300};
-    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
-    if (connect(fd, (struct sockaddr *)&a, sizeof a)) return close(fd), -1;
-    return fd;
+    const int fd = socket(AF_INET, SOCK_STREAM, 0);
+#endif
+    set_socket((int)fd, SO_RCVTIMEO, &limit, sizeof limit);
+    if (connect(fd, (struct sockaddr *)&a, sizeof a)) return hang_up((int)fd), -1;
+    return (int)fd;
 }
 
 /* Status and body of the answer to one request on a new connection; -1: no answer. */
@@ -100,14 +127,13 @@ static inline int ask(const srv_server *s, const char *method, const char *path,
                               "%s %s HTTP/1.1\r\nHost: a\r\nConnection: close\r\n"
                               "Content-Length: %zu\r\n\r\n",
                               method, path, strlen(body));
-    if (send(fd, text, (size_t)head, MSG_NOSIGNAL) == head &&
-        send(fd, body, strlen(body), MSG_NOSIGNAL) == (ssize_t)strlen(body))
-        for (ssize_t k; n < size - 1 && (k = recv(fd, text + n, size - 1 - n, 0)) > 0;) n += (size_t)k;
+    if (send_bytes(fd, text, (size_t)head) == head && send_bytes(fd, body, strlen(body)) == (int64_t)strlen(body))
+        for (int64_t k; n < size - 1 && (k = take_bytes(fd, text + n, size - 1 - n)) > 0;) n += (size_t)k;
     text[n] = 0;
     if (sscanf(text, "HTTP/1.1 %d", &status) != 1) status = -1;
     const char *end = strstr(text, "\r\n\r\n");
     snprintf(out, size, "%s", end ? end + 4 : "");
-    close(fd);
+    hang_up(fd);
     free(text);
     return status;
 }

@@ -13,8 +13,8 @@ floors="base:0 kernel:1 graph:2 text:3 store:3 model:4 score:4 decode:5 data:5 d
 exceptions='rf__config_families: store reads and writes the keys of every family; the list of families is that of model'
 
 # Other files that include headers of a system, which are built on that system alone.
-system='src/serve/: sockets; serve is built on POSIX systems
-src/cli/cmd/cmd_serve.c: signals of serve
+system='src/serve/http/sockets_: sockets (sockets.h)
+src/serve/http/loop_linux.c: eventfd
 src/cli/mpi/: MPI, on Linux
 src/text/subword/spm_child.c: fork; only with the SentencePiece library
 src/kernel/isa/tiles.c: the permission for AMX that Linux grants'
@@ -62,7 +62,7 @@ FILENAME ~ /^include\// {
     if (floor[to] > floor[from]) { print FILENAME ":" FNR ": floor " floor[from] " (" from ") includes floor " floor[to] ": " name; bad = 1 }
     else if (floor[to] == floor[from] && to != from) { print FILENAME ":" FNR ": " from " includes " to ": " name; bad = 1 }
 }
-/^ *# *include <(unistd|fcntl|dirent|ftw|poll|signal|spawn|sched|semaphore|fnmatch|langinfo|termios|pwd|netdb|dlfcn|link|io|direct|process|windows|winsock2|(sys|arpa|netinet|linux|mach)\/[a-z_]+)\.h>/ && FILENAME !~ /^src\/(base|cli)\/os\// {
+/^ *# *include <(unistd|fcntl|dirent|ftw|poll|signal|spawn|sched|semaphore|fnmatch|langinfo|termios|pwd|netdb|dlfcn|link|io|direct|process|windows|winsock2|ws2tcpip|(sys|arpa|netinet|linux|mach)\/[a-z_]+)\.h>/ && FILENAME !~ /^src\/(base|cli)\/os\// {
     known = 0
     for (i = 1; i <= systems; i++) if (index(FILENAME, of_system[i]) == 1) { known = 1; of_use[i] = 1 }
     if (!known) { print FILENAME ":" FNR ": a header of one system: ask src/base/os/os.h: " $0; bad = 1 }

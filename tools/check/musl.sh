@@ -11,7 +11,7 @@ sh tools/check/link_headers.sh $folder
 checked() {
     syntax() { xargs -P "$(nproc)" -I{} musl-gcc -std=c11 -fsyntax-only "$@" -Iinclude -Isrc -idirafter $folder -DRF_SENTENCEPIECE -DROFORMER_VERSION='"0"' {}; }
     sh tools/check/sources.sh | grep -vE '^src/serve/|/isa_' | syntax "$@"
-    [ ! -e $folder/microhttpd.h ] || find src/serve -name '*.c' | sort | syntax -D_GNU_SOURCE= "$@"
+    [ ! -e $folder/microhttpd.h ] || sh tools/check/sources.sh src/serve | syntax -D_GNU_SOURCE= "$@"
 }
 checked
 checked -D_GNU_SOURCE= -include tools/check/posix.h

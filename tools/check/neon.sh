@@ -30,7 +30,7 @@ flags="-std=c11 -pthread -static -Iinclude -Isrc -Itests/support/neon -Itests/su
 # shellcheck disable=SC2086
 syntax() { xargs -P 2 -I{} "$CC" $flags -fsyntax-only -Wno-psabi "$@" {}; }
 sh tools/check/sources.sh | grep -vE '^src/(kernel|serve)/' | syntax
-[ ! -e "$build/include/microhttpd.h" ] || find src/serve -name '*.c' | syntax -D_GNU_SOURCE=
+[ ! -e "$build/include/microhttpd.h" ] || sh tools/check/sources.sh src/serve | syntax -D_GNU_SOURCE=
 echo "the syntax of every source: no errors"
 
 # What reads and writes JSON is compiled too; no kernel calls it, so the archive never gives it to the linker.

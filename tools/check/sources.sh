@@ -3,4 +3,4 @@
 # operating systems (os_windows.c ...) and of MPI are left out.
 cd "$(dirname "$0")/../.."
 [ $# -gt 0 ] || set -- src
-find "$@" -name '*.c' ! -path '*/mpi/*' ! -name '*_macos.c' ! -name '*_windows*.c' ! -name '*_wasm.c' | sort
+find "$@" -name '*.c' ! -path '*/mpi/*' ! -name '*_macos.c' ! -name '*_windows*.c' ! -name '*_wasm.c' ! -name '*_others.c' | sort

@@ -161,6 +161,8 @@ bool rf__os_process_ended(long process);                                /* false
 bool rf__os_process_locks(long process);                                /* it has an rf__os_lock; not Linux: it runs */
 void rf__os_host(char *name, size_t size);                              /* of this machine; "" if it has none */
 bool rf__os_self(char *path, size_t size);                              /* the file of the program */
+double rf__os_memory(void);                                             /* bytes it has in memory now; 0: unknown */
+int rf__os_open_files(void);                                            /* descriptors, sockets too; Windows: handles */
 
 /* A condition that rf__os_wait_until waits for, at most until rf__seconds() is `until`; spurious ends are possible. */
 int rf__os_condition(pthread_cond_t *out);

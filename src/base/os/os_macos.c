@@ -1,5 +1,6 @@
 /* os_macos.c — what macOS says about the processors, their features and caches, the memory, and the program's file. */
 #define _DARWIN_C_SOURCE
+#include <dirent.h>
 #include <mach-o/dyld.h>
 #include <mach/mach.h>
 #include <math.h>
@@ -75,7 +76,6 @@ double rf__memory_left(void)
     return isfinite(left) ? fmax(1, left) : 0;
 }
 
-
 /* ---- processes ---- */
 
 /* macOS does not list locks: a process that runs may have one. */
@@ -91,4 +91,22 @@ bool rf__os_self(char *path, size_t size)
     else if (size) *path = 0;
     free(whole);
     return length < size;
+}
+
+double rf__os_memory(void)
+{
+    mach_task_basic_info_data_t is;
+    mach_msg_type_number_t n = MACH_TASK_BASIC_INFO_COUNT;
+    const kern_return_t failed = task_info(mach_task_self(), MACH_TASK_BASIC_INFO, (task_info_t)&is, &n);
+    return failed ? 0 : (double)is.resident_size;
+}
+
+int rf__os_open_files(void)
+{
+    int n = 0;
+    DIR *d = opendir("/dev/fd");
+    if (!d) return 0;
+    while (readdir(d)) n++;
+    closedir(d);
+    return n - 3;                       /* ., .. and the folder itself */
 }

@@ -258,6 +258,9 @@ bool rf__os_self(char *path, size_t size)
     return false;
 }
 
+double rf__os_memory(void) { return (double)__builtin_wasm_memory_size(0) * 65536; }
+int rf__os_open_files(void) { return 0; }
+
 /* There are no threads. */
 int rf__thread_start(pthread_t *out, void *(*body)(void *user), void *user)
 {

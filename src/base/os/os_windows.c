@@ -236,6 +236,18 @@ bool rf__os_self(char *path, size_t size)
     return fits;
 }
 
+double rf__os_memory(void)
+{
+    PROCESS_MEMORY_COUNTERS c;
+    return GetProcessMemoryInfo(GetCurrentProcess(), &c, sizeof c) ? (double)c.WorkingSetSize : 0;
+}
+
+int rf__os_open_files(void)
+{
+    DWORD n;
+    return GetProcessHandleCount(GetCurrentProcess(), &n) ? (int)n : 0;
+}
+
 static pthread_once_t places = PTHREAD_ONCE_INIT;
 static char place[4096] = "C:/Windows/Temp";
 

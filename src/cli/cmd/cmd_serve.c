@@ -1,16 +1,13 @@
 /* cmd_serve.c — roformer serve: answers HTTP requests (src/serve) until a signal ends it.
  *
  * SIGTERM and SIGINT: accepted requests are answered, then exit 0; a second one does not wait for them. SIGHUP: the
- * models are loaded again. SIGUSR1: the access log is opened again. */
-#define _GNU_SOURCE
-#ifdef RF_SERVE                         /* POSIX systems only */
+ * models are loaded again. SIGUSR1: the access log is opened again. Windows: Ctrl-C and Ctrl-Break end it so; the end
+ * of the console, which leaves five seconds, does not wait for requests. */
+#ifdef RF_SERVE
 #include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/time.h>
-#include <unistd.h>
 #endif
 
 #include "cli/shell/commands.h"
@@ -39,14 +36,10 @@ struct args {
 
 /* ---- signals ----------------------------------------------------------------------------------------------------- */
 
-static volatile sig_atomic_t ends, reload, reopen;
-static const char *volatile socket_file; /* that is removed at the end, or NULL */
+static atomic_int ends, reload, reopen;
+static const char *_Atomic socket_file; /* that is removed at the end, or NULL */
 
-static void on_end(int number)
-{
-    (void)number;
-    ends++;
-}
+static void on_end(int number) { ends += number == 1 ? 2 : 1; }
 
 static void on_reload(int number)
 {
@@ -60,15 +53,6 @@ static void on_reopen(int number)
     reopen = 1;
 }
 
-static void catch_signals(void)
-{
-    struct sigaction end = {.sa_handler = on_end}, again = {.sa_handler = on_reload}, log = {.sa_handler = on_reopen};
-    sigaction(SIGTERM, &end, NULL);
-    sigaction(SIGINT, &end, NULL);
-    sigaction(SIGHUP, &again, NULL);
-    sigaction(SIGUSR1, &log, NULL);
-}
-
 /* What does not end by itself is not waited for. */
 static void on_late(int number)
 {
@@ -76,18 +60,16 @@ static void on_late(int number)
     (void)number;
     const int64_t written = rf__os_write(2, text, sizeof text - 1);
     (void)written;
-    if (socket_file) rf__os_remove(socket_file);
+    const char *file = socket_file;
+    if (file) rf__os_remove(file);
     _Exit(0);
 }
 
 /* From now on, the process ends within a second. */
 static void end_soon(const char *unix_path)
 {
-    const struct sigaction late = {.sa_handler = on_late};
-    const struct itimerval soon = {.it_value = {.tv_usec = 800000}};
     socket_file = unix_path;
-    sigaction(SIGALRM, &late, NULL);
-    setitimer(ITIMER_REAL, &soon, NULL);
+    cli_os_after(0.8, on_late);
 }
 
 static bool shorten_grace(void *user)
@@ -162,12 +144,14 @@ static void note(void *user, const char *sentence)
 
 static char *keep(job *j, const char *text, size_t n)
 {
-    char *own = strndup(text, n);
+    char *own = malloc(n + 1);
     char **more = own ? realloc(j->name, (size_t)(j->names + 1) * sizeof *more) : NULL;
     if (!more) {
         free(own);
         return NULL;
     }
+    memcpy(own, text, n);
+    own[n] = 0;
     j->name = more;
     return j->name[j->names++] = own;
 }
@@ -284,7 +268,7 @@ static rf_status open_log(job *j)
     const char *path = j->a->log;
     j->log = -1;
     if (!path) return RF_OK;
-    j->log = !strcmp(path, "-") ? dup(1) : open_log_file(path);
+    j->log = !strcmp(path, "-") ? 1 : open_log_file(path);
     if (j->log < 0)
         return rf_fail(&j->io->why, RF_EIO, "--access-log %s: expected to open this file, got: %s", path,
                        strerror(errno));
@@ -297,7 +281,7 @@ static void reopen_log(const job *j)
 {
     if (j->log < 0 || !strcmp(j->a->log, "-")) return;
     const int fd = open_log_file(j->a->log);
-    if (fd >= 0 && dup3(fd, j->log, O_CLOEXEC) >= 0) cli_note(j->io, "--access-log %s: opened again", j->a->log);
+    if (fd >= 0 && !cli_os_replace(fd, j->log)) cli_note(j->io, "--access-log %s: opened again", j->a->log);
     else
         cli_error("--access-log %s: expected to open this file again, got: %s; the old one is written", j->a->log,
                   strerror(errno));
@@ -382,7 +366,7 @@ static int run(void *arguments, cli_io *io)
     if (!status) status = open_log(&j);
     if (!status) {
         set_options(&j);
-        catch_signals();
+        cli_os_on_serve(on_end, on_reload, on_reopen);
         status = srv_open(&j.o, &s, &io->why);
     }
     if (!status) {
@@ -390,7 +374,7 @@ static int run(void *arguments, cli_io *io)
         serve(&j, s);
     }
     srv_close(s);
-    if (j.log >= 0) rf__os_close(j.log);
+    if (j.log > 1) rf__os_close(j.log);
     for (int i = 0; i < j.names; i++) free(j.name[i]);
     free(j.name);
     free(j.model);
@@ -475,7 +459,8 @@ const cli_command cmd_serve = {
     "models.  GET /docs lists all routes.  docs/serving.md is the manual.\n"
     "The socket is opened at once; /health answers 503 until the models are loaded.  SIGTERM and SIGINT end the server "
     "after the accepted requests have been answered; SIGHUP loads the models again, and SIGUSR1 opens the access log "
-    "again.  Each limit is an option, an environment variable and a member of /info.",
+    "again.  On Windows, Ctrl-C and Ctrl-Break end it in the same way, and nothing does what the other two do.  Each "
+    "limit is an option, an environment variable and a member of /info.",
     examples,
     options,
     sizeof(struct args),

@@ -36,6 +36,9 @@ bool cli_os_ready(int fd);                              /* cli_os_read would not
 /* 0 if the open file accepts writes, else -1 with EBADF. *appends: each write goes to its end, wherever it is. */
 int cli_os_output(int fd, bool *appends);
 
+/* From now on, `to` is a descriptor of the file of `from`. Other threads may be writing to it. */
+int cli_os_replace(int from, int to);
+
 /* Whether printing failed with this errno because nobody reads standard output any more. */
 bool cli_os_pipe_closed(int error);
 
@@ -60,6 +63,13 @@ void cli_os_end_by(int number);
 
 /* SIGUSR1; calls that it interrupts go on. Windows has no such signal. */
 void cli_os_on_save(void (*handler)(int number));
+
+/* Of a server, also if they were ignored: SIGINT and SIGTERM call `end`, SIGHUP `again`, SIGUSR1 `log`. Windows: all
+ * that cli_os_on_end names calls `end`; the other two never. */
+void cli_os_on_serve(void (*end)(int number), void (*again)(int number), void (*log)(int number));
+
+/* Calls the handler once, after this time, as that of a signal. */
+void cli_os_after(double seconds, void (*handler)(int number));
 
 /* SIGBUS: another process has shortened a mapped file. A message names the file, then the handler ends the process.
  * Windows: this cannot happen (os.h). */

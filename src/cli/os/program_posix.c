@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <langinfo.h>
 #include <locale.h>
+#include <math.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
@@ -14,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/time.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -89,6 +91,16 @@ int cli_os_output(int fd, bool *appends)
     return -1;
 }
 
+/* Between the two calls of macOS, a new process could inherit it; a server starts none. */
+int cli_os_replace(int from, int to)
+{
+#ifdef __APPLE__
+    return dup2(from, to) < 0 ? -1 : fcntl(to, F_SETFD, FD_CLOEXEC);
+#else
+    return dup3(from, to, O_CLOEXEC) < 0 ? -1 : 0;
+#endif
+}
+
 bool cli_os_pipe_closed(int error) { return error == EPIPE; }
 
 /* ---- the terminal ---------------------------------------------------------------------------------------------- */
@@ -122,6 +134,24 @@ void cli_os_on_save(void (*handler)(int number))
     struct sigaction act = {.sa_handler = handler, .sa_flags = SA_RESTART};
     sigemptyset(&act.sa_mask);
     sigaction(SIGUSR1, &act, NULL);
+}
+
+void cli_os_on_serve(void (*end)(int number), void (*again)(int number), void (*log)(int number))
+{
+    const struct sigaction ends = {.sa_handler = end}, reload = {.sa_handler = again}, reopen = {.sa_handler = log};
+    sigaction(SIGTERM, &ends, NULL);
+    sigaction(SIGINT, &ends, NULL);
+    sigaction(SIGHUP, &reload, NULL);
+    sigaction(SIGUSR1, &reopen, NULL);
+}
+
+void cli_os_after(double seconds, void (*handler)(int number))
+{
+    const struct sigaction late = {.sa_handler = handler};
+    const struct itimerval then = {.it_value = {.tv_sec = (time_t)seconds,
+                                                .tv_usec = (suseconds_t)(fmod(seconds, 1) * 1e6)}};
+    sigaction(SIGALRM, &late, NULL);
+    setitimer(ITIMER_REAL, &then, NULL);
 }
 
 static void write_stderr(const char *text, size_t size)

@@ -184,6 +184,8 @@ int cli_os_output(int fd, bool *appends)
     return -1;
 }
 
+int cli_os_replace(int from, int to) { return _dup2(from, to); }
+
 /* The C library says EINVAL then. */
 bool cli_os_pipe_closed(int error)
 {
@@ -232,6 +234,27 @@ void cli_os_end_by(int number)
 }
 
 void cli_os_on_save(void (*handler)(int number)) { (void)handler; }
+void cli_os_on_serve(void (*end)(int number), void (*again)(int number), void (*log)(int number))
+{
+    (void)again, (void)log;
+    cli_os_on_end(end, false);
+}
+
+static end_handler on_time;
+
+static VOID CALLBACK call_on_time(PVOID none, BOOLEAN fired)
+{
+    (void)none, (void)fired;
+    on_time(0);
+}
+
+void cli_os_after(double seconds, void (*handler)(int number))
+{
+    HANDLE timer;
+    on_time = handler;
+    CreateTimerQueueTimer(&timer, NULL, call_on_time, NULL, (DWORD)(1000 * seconds), 0, WT_EXECUTEONLYONCE);
+}
+
 void cli_os_on_cut(void (*handler)(void)) { (void)handler; }
 
 /* ---- other programs -------------------------------------------------------------------------------------------- */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/os/os.h"
 #include "serve/api/writing.h"
 #include "text/chat.h"
 #include "text/tokenizer.h"
@@ -151,8 +152,9 @@ static bool read_prompt(srv_request *r, writing *x, json_t *messages)
     size_t size = 0;
     rf_error why = {0};
     if (r->status) return false;
+    const struct tm *local = rf__os_local(now, &date) ? &date : NULL;
     const rf_status status = rf__chat_text(chat_of(r), messages, tools, srv_member(r->in, "chat_template_kwargs"),
-                                           localtime_r(&now, &date), &text, &size, &why);
+                                           local, &text, &size, &why);
     if (status == RF_ENOMEM) srv_fail(r, &why);
     else if (status == RF_EARG) srv_error(r, 422, "Validation", "`messages`: %s", why.text);
     else if (status)

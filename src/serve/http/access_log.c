@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "base/os/os.h"
 #include "serve/server.h"
 
 static void put_json(srv_text *t, const srv_request *r, const char *when, bool complete)
@@ -41,8 +42,8 @@ void srv_log(srv_request *r, bool complete)
     const time_t now = time(NULL);
     srv_metrics_count(s, r);
     if (!s->o.log) return;
-    gmtime_r(&now, &at);
-    strftime(when, sizeof when, s->o.log_json ? "%Y-%m-%dT%H:%M:%SZ" : "%d/%b/%Y:%H:%M:%S +0000", &at);
+    if (rf__os_utc(now, &at))
+        strftime(when, sizeof when, s->o.log_json ? "%Y-%m-%dT%H:%M:%SZ" : "%d/%b/%Y:%H:%M:%S +0000", &at);
     if (s->o.log_json) put_json(&line, r, when, complete);
     else put_common(&line, r, when);
     pthread_mutex_lock(&s->log_lock);

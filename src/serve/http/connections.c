@@ -1,20 +1,18 @@
 /* connections.c — every connection has a deadline; a watcher closes those that are late and notices when clients
  * leave. */
-#include <poll.h>
 #include <stdlib.h>
-#include <sys/ioctl.h>
-#include <sys/socket.h>
-#include <unistd.h>
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
 
+#include "base/os/os.h"
 #include "serve/server.h"
 
-enum { TICK = 50000, TICKS = 10 }; /* microseconds; ticks between checks of connections that wait for a request */
+enum { TICKS = 10 }; /* between checks of connections that wait for a request */
+static const double tick_seconds = 0.05;
 
 /* Nothing else has been sent on the connection while a header or a body is read. */
-static void send_timeout(int fd)
+static void send_timeout(srv_socket fd)
 {
     static const char body[] = "{\"error\":\"the request was not complete in time\",\"error_type\":\"Timeout\"}";
     char text[256];
@@ -22,20 +20,13 @@ static void send_timeout(int fd)
                            "HTTP/1.1 408 Request Timeout\r\nContent-Type: application/json\r\n"
                            "Content-Length: %zu\r\nConnection: close\r\n\r\n%s",
                            sizeof body - 1, body);
-    const ssize_t sent = send(fd, text, (size_t)n, MSG_DONTWAIT | MSG_NOSIGNAL);
-    (void)sent; /* it is closed either way */
+    srv_socket_send(fd, text, (size_t)n); /* it is closed either way */
 }
 
 static void leave(srv_request *r)
 {
     atomic_store(&r->gone, true);
     srv_request_cancel(r, false);
-}
-
-static bool has_unread(int fd)
-{
-    int n = 0;
-    return !ioctl(fd, FIONREAD, &n) && n > 0;
 }
 
 /* Whether it is checked if the client has left: while a request is computed; with `waiting`, also between requests. */
@@ -49,23 +40,15 @@ static bool may_leave(const srv_connection *c, bool waiting, double now)
 /* Sets `left` of these connections, with one system call. If there is no memory, the next tick does it. */
 static void find_left(srv_connections *all, bool waiting, double now)
 {
-    size_t n = 0, i = 0;
+    size_t i = 0;
+    all->asked.n = 0;
     for (srv_connection *c = all->first; c; c = c->next) {
         c->left = false;
-        n += c->polled = may_leave(c, waiting, now);
+        c->asked = may_leave(c, waiting, now) && srv_asked_add(&all->asked, c->fd);
     }
-    if (n > all->polls) {
-        struct pollfd *more = realloc(all->poll, 2 * n * sizeof *more);
-        if (!more) return;
-        all->poll = more;
-        all->polls = 2 * n;
-    }
-    for (const srv_connection *c = all->first; c; c = c->next)
-        if (c->polled) all->poll[i++] = (struct pollfd){.fd = c->fd, .events = POLLRDHUP};
-    if (!n || poll(all->poll, n, 0) < 1) return;
-    i = 0;
+    if (!srv_asked_ask(&all->asked)) return;
     for (srv_connection *c = all->first; c; c = c->next)
-        if (c->polled) c->left = all->poll[i++].revents != 0;
+        if (c->asked) c->left = srv_asked_left(&all->asked, i++);
 }
 
 /* MHD closes it when it finds it shut down. */
@@ -73,7 +56,7 @@ static void end_late(srv_connections *all, srv_connection *c)
 {
     c->late = true;
     all->late++;
-    shutdown(c->fd, SHUT_RDWR);
+    srv_socket_end(c->fd);
 }
 
 /* libmicrohttpd does not notice the end of a connection that arrives together with a part of a request. The deadline is
@@ -82,7 +65,7 @@ static void check_connection(srv_connections *all, srv_connection *c, double now
 {
     if (c->state == SRV_WORKS && c->left) leave(c->request);
     else if (c->state == SRV_WORKS && c->request && srv_is_over(c->request)) srv_request_late(c->request);
-    if (c->left && c->state != SRV_WORKS && !has_unread(c->fd)) c->deadline = now + 1;
+    if (c->left && c->state != SRV_WORKS && !srv_socket_has_unread(c->fd)) c->deadline = now + 1;
     if (c->late || now < c->deadline) return;
     if (c->state == SRV_WAITS_BODY) send_timeout(c->fd);
     if (c->state == SRV_SENDS && c->request) atomic_store(&c->request->gone, true);
@@ -119,7 +102,7 @@ static void *watch(void *user)
     srv_server *s = user;
     srv_connections *all = &s->connections;
     for (int tick = 1; !atomic_load(&all->closing); tick = tick % TICKS + 1) {
-        usleep(TICK);
+        rf__os_sleep(tick_seconds);
         pthread_mutex_lock(&all->lock);
         const double now = rf__seconds();
         find_left(all, tick == TICKS, now);
@@ -143,12 +126,11 @@ void srv_connections_stop(srv_server *s)
     atomic_store(&s->connections.closing, true);
     if (s->connections.watching) pthread_join(s->connections.watcher, NULL);
     s->connections.watching = false;
-    free(s->connections.poll);
-    s->connections.poll = NULL;
-    s->connections.polls = 0;
+    free(s->connections.asked.at);
+    s->connections.asked = (srv_asked){0};
 }
 
-srv_connection *srv_connection_new(srv_server *s, int fd)
+srv_connection *srv_connection_new(srv_server *s, srv_socket fd)
 {
     srv_connections *all = &s->connections;
     srv_connection *c = calloc(1, sizeof *c);

@@ -2,19 +2,14 @@
  *
  * libmicrohttpd parses HTTP; framing.c refuses requests that a proxy in front of it may read differently. Its time
  * limits concern only silence; connections.c has absolute ones. */
-#include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
-#include <netdb.h>
 #include <microhttpd.h>
 #include <stdlib.h>
 #include <strings.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
-#include <unistd.h>
 
+#include "base/os/os.h"
 #include "serve/server.h"
 #include "serve/http/stream.h"
 
@@ -249,12 +244,7 @@ static srv_connection *connection_of(struct MHD_Connection *mhd)
 static void set_address(srv_request *r)
 {
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(r->mhd, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
-    const struct sockaddr *a = info ? info->client_addr : NULL;
-    const size_t size = !a ? 0 : a->sa_family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);
-    if (a && (a->sa_family == AF_INET || a->sa_family == AF_INET6) &&
-        !getnameinfo(a, (socklen_t)size, r->address, sizeof r->address, NULL, 0, NI_NUMERICHOST))
-        return;
-    snprintf(r->address, sizeof r->address, "-");
+    srv_socket_address(info ? info->client_addr : NULL, r->address, sizeof r->address);
 }
 
 /* Escaped for a log. */
@@ -408,97 +398,22 @@ static void on_connection(void *user, struct MHD_Connection *mhd, void **own, en
         return;
     }
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
-    if (info) *own = srv_connection_new(s, info->connect_fd);
+    if (info) *own = srv_connection_new(s, (srv_socket)info->connect_fd);
 }
 
 /* ---- sockets ----------------------------------------------------------------------------------------------------- */
 
-/* A socket file of a server that has ended is replaced. */
-static bool is_dead(const char *path, const struct sockaddr_un *a)
-{
-    struct stat st;
-    if (stat(path, &st) || !S_ISSOCK(st.st_mode)) return false;
-    const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    const bool dead = fd >= 0 && connect(fd, (const struct sockaddr *)a, sizeof *a) && errno == ECONNREFUSED;
-    if (fd >= 0) close(fd);
-    return dead;
-}
-
-static rf_status open_unix(srv_server *s, int *out, rf_error *why)
-{
-    struct sockaddr_un a = {.sun_family = AF_UNIX};
-    const char *path = s->o.unix_path;
-    if (strlen(path) >= sizeof a.sun_path)
-        return rf_fail(why, RF_EARG, "--unix: expected a path of less than %zu bytes, got %zu", sizeof a.sun_path,
-                       strlen(path));
-    memcpy(a.sun_path, path, strlen(path) + 1);
-    if (is_dead(path, &a)) unlink(path);
-    *out = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    s->bound = *out >= 0 && !bind(*out, (const struct sockaddr *)&a, sizeof a);
-    if (s->bound && !listen(*out, SOMAXCONN)) return RF_OK;
-    return rf_fail(why, RF_EIO, "%s: expected to open this socket, got: %s", path, strerror(errno));
-}
-
-static rf_status open_port(srv_server *s, int *out, rf_error *why)
-{
-    char port[16];
-    struct addrinfo *list = NULL, hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV};
-    const int one = 1;
-    int failed = 0;
-    snprintf(port, sizeof port, "%d", s->o.port);
-    const int code = getaddrinfo(s->o.host, port, &hints, &list);
-    if (code)
-        return rf_fail(why, RF_EARG, "--host %.200s: expected an address, got: %s", s->o.host, gai_strerror(code));
-    *out = -1;
-    for (const struct addrinfo *a = list; a && *out < 0; a = a->ai_next) {
-        const int fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        if (fd < 0) continue;
-        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
-        if (!bind(fd, a->ai_addr, a->ai_addrlen) && !listen(fd, SOMAXCONN)) *out = fd;
-        else failed = errno, close(fd);
-    }
-    freeaddrinfo(list);
-    if (*out >= 0) return RF_OK;
-    if (failed == EADDRNOTAVAIL)
-        return rf_fail(why, RF_EARG, "--host %.200s: expected an address of this machine, got another one", s->o.host);
-    return rf_fail(why, RF_EIO, "%.200s port %d: expected a free port, got: %s; choose another one with --port",
-                   s->o.host, s->o.port, strerror(failed ? failed : errno));
-}
-
-/* The port, and whether only this machine reaches it. */
-static void find_port(srv_server *s, int fd)
-{
-    struct sockaddr_storage a = {.ss_family = AF_UNIX};
-    socklen_t size = sizeof a;
-    char port[16];
-    if (getsockname(fd, (struct sockaddr *)&a, &size)) return;
-    const struct sockaddr_in *four = (const struct sockaddr_in *)&a;
-    const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)&a;
-    s->loopback = (a.ss_family == AF_INET && ntohl(four->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET) ||
-                  (a.ss_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&six->sin6_addr));
-    if (a.ss_family != AF_UNIX &&
-        !getnameinfo((struct sockaddr *)&a, size, NULL, 0, port, sizeof port, NI_NUMERICSERV))
-        s->port = (int)strtol(port, NULL, 10);
-}
-
-static rf_status check_inherited(int fd, rf_error *why)
-{
-    int listens = 0;
-    socklen_t size = sizeof listens;
-    if (!getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) && listens) return RF_OK;
-    return rf_fail(why, RF_EARG, "descriptor %d: expected a socket that listens, got another file", fd);
-}
-
 rf_status srv_http_listen(srv_server *s, rf_error *why)
 {
-    int fd = s->o.inherited;
-    const rf_status status = fd >= 0          ? check_inherited(fd, why)
-                             : s->o.unix_path ? open_unix(s, &fd, why)
-                                              : open_port(s, &fd, why);
+    const srv_options *o = &s->o;
+    srv_socket fd = -1;
+    const rf_status status = o->inherited >= 0 ? srv_listen_inherited(o->inherited, &fd, why)
+                             : o->unix_path    ? srv_listen_file(o->unix_path, &fd, &s->bound, why)
+                                               : srv_listen_port(o->host, o->port, &fd, why);
     if (!status) {
         s->listener = fd;
-        find_port(s, fd);
-    } else if (fd >= 0) close(fd);
+        srv_socket_place(fd, &s->port, &s->loopback);
+    } else if (fd >= 0) srv_socket_close(fd);
     return status;
 }
 
@@ -508,9 +423,9 @@ rf_status srv_http_listen(srv_server *s, rf_error *why)
 rf_status srv_http_start(srv_server *s, rf_error *why)
 {
     const srv_limits *l = &s->o.limits;
-    const int fd = s->listener;
+    const MHD_socket fd = (MHD_socket)s->listener;
     s->daemon =
-        MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, NULL, NULL,
+        MHD_start_daemon(srv_loop_flags() | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, NULL, NULL,
                          on_request, s, MHD_OPTION_EXTERNAL_LOGGER, on_message, s,
                          MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_NOTIFY_COMPLETED, on_completed, s,
                          MHD_OPTION_URI_LOG_CALLBACK, on_path, s, MHD_OPTION_NOTIFY_CONNECTION, on_connection, s,
@@ -526,8 +441,12 @@ rf_status srv_http_start(srv_server *s, rf_error *why)
  * inherited socket also belongs to another process, and clients may wait for that process. */
 void srv_http_quiesce(srv_server *s)
 {
-    const bool first = MHD_quiesce_daemon(s->daemon) != MHD_INVALID_SOCKET;
-    if (first && s->o.inherited < 0) shutdown(s->listener, SHUT_RDWR);
+    if (MHD_quiesce_daemon(s->daemon) != MHD_INVALID_SOCKET) srv_http_refuse(s);
+}
+
+void srv_http_refuse(srv_server *s)
+{
+    if (s->o.inherited < 0 && !s->refuses) s->refuses = srv_socket_refuse(s->listener);
 }
 
 void srv_http_stop(srv_server *s)
@@ -535,8 +454,8 @@ void srv_http_stop(srv_server *s)
     srv_loop_stop(s);
     if (s->daemon) MHD_stop_daemon(s->daemon);
     s->daemon = NULL;
-    if (s->listener >= 0) close(s->listener);
+    if (s->listener >= 0) srv_socket_close(s->listener);
     s->listener = -1;
-    if (s->bound) unlink(s->o.unix_path);
+    if (s->bound) rf__os_remove(s->o.unix_path);
     s->bound = false;
 }

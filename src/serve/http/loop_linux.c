@@ -1,4 +1,4 @@
-/* loop.c — the thread in which libmicrohttpd reads requests and sends answers.
+/* loop_linux.c — the thread in which libmicrohttpd reads requests and sends answers.
  *
  * libmicrohttpd has a thread for this, too. But if exactly 128 of its descriptors are ready, or 256 ..., that thread
  * (0.9.75 to 1.0.1, MHD_epoll) asks for more without a time limit: requests that it has read are not answered until
@@ -39,6 +39,8 @@ static void *loop(void *user)
     MHD_run(s->daemon); /* MHD_stop_daemon panics if a connection waits to be resumed */
     return NULL;
 }
+
+unsigned srv_loop_flags(void) { return MHD_USE_EPOLL; }
 
 rf_status srv_loop_start(srv_server *s, rf_error *why)
 {
