@@ -107,10 +107,7 @@ int64_t srv_drain(srv_server *s, bool (*hurry)(void *user))
     const double end = rf__seconds() + (double)s->o.limits.drain_timeout;
     atomic_store(&s->draining, true);
     if (s->daemon) srv_http_quiesce(s);
-    while (atomic_load(&s->active) && rf__seconds() < end && !(hurry && hurry(s->o.user))) {
-        if (s->daemon) srv_http_refuse(s);
-        rf__os_sleep(0.005);
-    }
+    while (atomic_load(&s->active) && rf__seconds() < end && !(hurry && hurry(s->o.user))) rf__os_sleep(0.005);
     return atomic_load(&s->active);
 }
 

@@ -364,7 +364,7 @@ struct srv_server {
     int port;
     srv_socket listener; /* -1: not open                                                              */
     bool bound;          /* the socket file is ours                                                   */
-    bool refuses;        /* clients, from now on                                                      */
+    bool turns_away;     /* the watcher disconnects clients that wait; under connections.lock         */
     bool loopback;      /* the socket has an address of this machine only                             */
     atomic_bool draining, closing;
     atomic_llong permits; /* inputs that are waiting or computed                                        */
@@ -393,12 +393,11 @@ struct srv_server {
 /* server.c: members of a zeroed server, before anything is started. */
 void srv_init(srv_server *s, const srv_options *o);
 
-/* http.c: MHD's part. listen: opens the socket; start: answers; quiesce: accepts no more clients; refuse: those that
- * wait (srv_socket_refuse); resume: a request has its answer, or more of it. */
+/* http.c: MHD's part. listen: opens the socket; start: answers; quiesce: accepts no more clients; resume: a request
+ * has its answer, or more of it. */
 rf_status srv_http_listen(srv_server *s, rf_error *why);
 rf_status srv_http_start(srv_server *s, rf_error *why);
 void srv_http_quiesce(srv_server *s);
-void srv_http_refuse(srv_server *s);
 void srv_http_stop(srv_server *s);
 void srv_http_resume(srv_request *r);
 unsigned srv_loop_flags(void); /* of MHD_start_daemon */

@@ -441,12 +441,11 @@ rf_status srv_http_start(srv_server *s, rf_error *why)
  * inherited socket also belongs to another process, and clients may wait for that process. */
 void srv_http_quiesce(srv_server *s)
 {
-    if (MHD_quiesce_daemon(s->daemon) != MHD_INVALID_SOCKET) srv_http_refuse(s);
-}
-
-void srv_http_refuse(srv_server *s)
-{
-    if (s->o.inherited < 0 && !s->refuses) s->refuses = srv_socket_refuse(s->listener);
+    const bool first = MHD_quiesce_daemon(s->daemon) != MHD_INVALID_SOCKET;
+    if (!first || s->o.inherited >= 0) return;
+    pthread_mutex_lock(&s->connections.lock);
+    s->turns_away = !srv_socket_refuse(s->listener);
+    pthread_mutex_unlock(&s->connections.lock);
 }
 
 void srv_http_stop(srv_server *s)
@@ -454,8 +453,11 @@ void srv_http_stop(srv_server *s)
     srv_loop_stop(s);
     if (s->daemon) MHD_stop_daemon(s->daemon);
     s->daemon = NULL;
+    pthread_mutex_lock(&s->connections.lock);
     if (s->listener >= 0) srv_socket_close(s->listener);
     s->listener = -1;
+    s->turns_away = false;
+    pthread_mutex_unlock(&s->connections.lock);
     if (s->bound) rf__os_remove(s->o.unix_path);
     s->bound = false;
 }
