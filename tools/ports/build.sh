@@ -14,10 +14,11 @@ cd "$(dirname "$0")/../.."
 folder=build/ports/$target
 sh tools/ports/libraries.sh "$target" "$folder"
 case $target in
-wasm32-wasi) set -- -DRF_PROGRAM=OFF -DBUILD_SHARED_LIBS=OFF "$@" ;;
+wasm32-wasi) set -- -DRF_PROGRAM=OFF -DRF_SERVE=OFF -DBUILD_SHARED_LIBS=OFF "$@" ;;
+*) set -- -DRF_SERVE=ON "$@" ;;
 esac
 cmake -S . -B "$folder/build" -G Ninja -DCMAKE_TOOLCHAIN_FILE="$PWD/$folder/toolchain.cmake" -DRF_SENTENCEPIECE=OFF \
-    -DRF_SERVE=OFF "$@" > "$folder/configure.log" || { tail -20 "$folder/configure.log" >&2; exit 1; }
+    "$@" > "$folder/configure.log" || { tail -20 "$folder/configure.log" >&2; exit 1; }
 # shellcheck disable=SC2086
 cmake --build "$folder/build" -j "${JOBS:-$(nproc)}" ${ONLY:+--target $ONLY}
 for program in "$folder"/build/roformer.exe "$folder"/build/tests/make_*.exe; do

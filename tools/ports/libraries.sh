@@ -1,6 +1,7 @@
 #!/bin/sh
 # libraries.sh TARGET FOLDER — builds, from Debian's sources and as static libraries, what roformer and its tests need
-# on TARGET (jansson, utf8proc, oniguruma, zlib, zstd, xxHash's headers, cmocka), and writes a CMake toolchain file:
+# on TARGET (jansson, utf8proc, oniguruma, zlib, zstd, xxHash's headers, libmicrohttpd, cmocka), and writes a CMake
+# toolchain file:
 #
 #     sh tools/ports/libraries.sh x86_64-windows build/ports/x86_64-windows
 #     cmake -B build/windows -G Ninja -DCMAKE_TOOLCHAIN_FILE=$PWD/build/ports/x86_64-windows/toolchain.cmake
@@ -10,18 +11,18 @@
 # all others.
 #
 # FOLDER gets include, lib, lib/pkgconfig, toolchain.cmake, READY when all is there, and, where a program for TARGET can
-# run here, `run`, which ctest uses.  A FOLDER that is READY is left as it is.  The sources and Zig are in build/ports
-# and serve all targets.  JOBS is how many compilers run at once.  Needs dpkg-dev, for Windows gcc-mingw-w64-x86-64, for
-# others python3-venv, and the network (sh tools/setup.sh ports).
+# run here, `run`, which ctest uses.  A FOLDER that is READY and newer than this script is left as it is.  The sources
+# and Zig are in build/ports and serve all targets.  JOBS is how many compilers run at once.  Needs dpkg-dev, for Windows
+# gcc-mingw-w64-x86-64, for others python3-venv, and the network (sh tools/setup.sh ports).
 set -eu
-[ $# = 2 ] || { sed -n '2,15s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+[ $# = 2 ] || { sed -n '2,16s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 target=$1
 mkdir -p "$2"
 folder=$(cd "$2" && pwd)
 cd "$(dirname "$0")/../.."
 ports=$PWD/build/ports
 sources=$ports/sources
-[ ! -f "$folder/READY" ] || exit 0
+[ -z "$(find "$folder/READY" -newer tools/ports/libraries.sh 2> /dev/null)" ] || exit 0
 
 say() { echo "libraries: $*" >&2; }
 needs() {               # COMMAND...
@@ -40,7 +41,7 @@ script() {              # NAME: standard input becomes the command FOLDER/NAME
 
 fetch() {
     rm -rf "$sources.new"
-    logged sh tools/ports/sources.sh "$sources.new" jansson utf8proc libonig zlib libzstd xxhash cmocka
+    logged sh tools/ports/sources.sh "$sources.new" jansson utf8proc libonig zlib libzstd xxhash libmicrohttpd cmocka
     # MinGW's snprintf is that of C99; %lld is understood by every C library of today, Windows' as well.
     sed -i '/^#define v\{0,1\}snprintf *_v\{0,1\}snprintf$/d' "$sources.new/jansson/src/jansson_private.h"
     sed -i 's/"I64d"/"lld"/' "$sources.new/jansson/src/jansson.h"
@@ -49,7 +50,7 @@ fetch() {
     rm -rf "$sources" && mv "$sources.new" "$sources"
 }
 : > "$folder/log"
-[ -d "$sources" ] || fetch
+[ -d "$sources/libmicrohttpd" ] || fetch
 
 # ---- compilers -------------------------------------------------------------------------------------------------------
 
@@ -125,7 +126,10 @@ prefix=\${pcfiledir}/../..
 Name: $package
 Description: $source
 Version: $version
-Libs: -L\${prefix}/lib -l$name$([ $system-$name != WASI-cmocka ] || echo " -lwasi-emulated-signal")
+Libs: -L\${prefix}/lib -l$name$(case $system-$name in
+    WASI-cmocka) echo " -lwasi-emulated-signal" ;;
+    Windows-microhttpd) echo " -lws2_32" ;;
+    esac)
 Cflags: -I\${prefix}/include$([ $name != utf8proc ] || echo " -DUTF8PROC_STATIC")
 END
 }
@@ -150,6 +154,94 @@ library z zlib zlib -Dfdopen=fdopen $(cd "$sources/zlib" && ls ./*.c)
 cp "$sources/libzstd/lib/zstd.h" "$sources/libzstd/lib/zstd_errors.h" "$sources/libzstd/lib/zdict.h" "$folder/include/"
 library zstd libzstd libzstd "-DZSTD_DISABLE_ASM=1 -DZSTD_LEGACY_SUPPORT=0 -DXXH_NAMESPACE=ZSTD_" \
     $(cd "$sources/libzstd" && ls lib/common/*.c lib/compress/*.c lib/decompress/*.c)
+
+# libmicrohttpd: HTTP/1.1 alone, without TLS, authentication, forms and files; its configuration for all targets.
+cat > "$folder/objects/MHD_config.h" << END
+#define VERSION "$(sed -n '1s/.*(\([0-9.]*\)-.*/\1/p' "$sources/libmicrohttpd/debian/changelog")"
+#define PACKAGE_VERSION VERSION
+#define HAVE_MESSAGES 1
+#define HAVE_INET6 1
+#define HAVE_POLL 1
+#define HAVE_GETSOCKNAME 1
+#define MHD_USE_GETSOCKNAME 1
+#define HAVE_CALLOC 1
+#define HAVE_SNPRINTF 1
+#define HAVE_C_VARARRAYS 1
+#define HAVE___FUNC__ 1
+#define HAVE_STDBOOL_H 1
+#define HAVE_STDDEF_H 1
+#define HAVE_STDLIB_H 1
+#define HAVE_STRING_H 1
+#define HAVE_LIMITS_H 1
+#define HAVE_TIME_H 1
+#define INLINE_FUNC 1
+#define _MHD_static_inline static inline
+#define _MHD_NORETURN _Noreturn
+#define SIZEOF_SIZE_T __SIZEOF_SIZE_T__
+#define SIZEOF_UINT64_T 8
+#define SIZEOF_UNSIGNED_INT 4
+#define SIZEOF_UNSIGNED_LONG_LONG 8
+#ifdef _WIN32
+#define WINDOWS 1
+#define MHD_USE_W32_THREADS 1
+#define _MHD_ITC_SOCKETPAIR 1
+#define HAVE_WINSOCK2_H 1
+#define HAVE_WS2TCPIP_H 1
+#define HAVE___LSEEKI64 1
+#define HAVE_W32_GMTIME_S 1
+#define SIZEOF_STRUCT_TIMEVAL_TV_SEC 4
+#else
+#define _GNU_SOURCE 1
+#define _DARWIN_C_SOURCE 1
+#define MHD_USE_POSIX_THREADS 1
+#define HAVE_PTHREAD_H 1
+#define HAVE_PTHREAD_SIGMASK 1
+#define HAVE_ARPA_INET_H 1
+#define HAVE_NETDB_H 1
+#define HAVE_NETINET_IN_H 1
+#define HAVE_NETINET_TCP_H 1
+#define HAVE_NET_IF_H 1
+#define HAVE_POLL_H 1
+#define HAVE_SEARCH_H 1
+#define HAVE_SYS_IOCTL_H 1
+#define HAVE_SYS_PARAM_H 1
+#define HAVE_SYS_SELECT_H 1
+#define HAVE_SYS_SOCKET_H 1
+#define HAVE_GMTIME_R 1
+#define HAVE_CLOCK_GETTIME 1
+#define HAVE_NANOSLEEP 1
+#define HAVE_SENDMSG 1
+#define HAVE_WRITEV 1
+#define HAVE_SYSCONF 1
+#define HAVE_RANDOM 1
+#define SIZEOF_STRUCT_TIMEVAL_TV_SEC __SIZEOF_LONG__
+#endif
+#ifdef __APPLE__
+#define OSX 1
+#define _MHD_ITC_PIPE 1
+#define HAVE_STRUCT_SOCKADDR_IN_SIN_LEN 1
+#define HAVE_STRUCT_SOCKADDR_IN6_SIN6_LEN 1
+#define HAVE_STRUCT_SOCKADDR_STORAGE_SS_LEN 1
+#endif
+#ifdef __linux__
+#define LINUX 1
+#define EPOLL_SUPPORT 1
+#define HAVE_EPOLL_CREATE1 1
+#define HAVE_ACCEPT4 1
+#define HAVE_SOCK_NONBLOCK 1
+#define HAVE_SYS_EVENTFD_H 1
+#define _MHD_ITC_EVENTFD 1
+#define HAVE_LISTEN_SHUTDOWN 1
+#endif
+END
+if [ $system != WASI ]; then
+    http=$sources/libmicrohttpd/src
+    cp "$http/include/microhttpd.h" "$folder/include/"
+    library microhttpd libmicrohttpd libmicrohttpd "-I$http/include -I$http/microhttpd -DBUILDING_MHD_LIB=1" \
+        $(printf 'src/microhttpd/%s.c\n' connection reason_phrase daemon internal memorypool mhd_mono_clock sysfdsetsize \
+            mhd_str mhd_send mhd_sockets mhd_itc mhd_compat mhd_threads response) \
+        $([ $system != Windows ] || echo src/microhttpd/tsearch.c)
+fi
 
 cp "$sources/xxhash/xxhash.h" "$sources/xxhash/xxh3.h" "$folder/include/"
 
