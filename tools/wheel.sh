@@ -4,8 +4,8 @@
 # libraries that the package uses, with their licenses; its name says on which systems it runs.  pip downloads the tools.
 #
 # --all: instead of the wheel for this machine, those for Linux (glibc from 2.28 on, and musl), macOS and Windows, which
-# are cross-built with tools/ports/libraries.sh (sh tools/setup.sh ports).  Their libraries are linked statically.
-# tools/check/wheels.sh checks them.  TARGETS="x86_64-windows ..." builds only these; JOBS is how many compilers run.
+# are cross-built with tools/ports/libraries.sh (sh tools/setup.sh ports).  Their libraries are linked statically, and
+# their program has the server.  tools/check/wheels.sh checks them.  TARGETS="x86_64-windows ..." builds only these; JOBS is how many compilers run.
 set -eu
 cd "$(dirname "$0")/.."
 all=
@@ -17,10 +17,11 @@ rm -rf "$work/raw" && mkdir -p "$work/raw" "$out"
 PATH=$PWD/$work/tools/bin:$PATH
 [ -z "${JOBS:-}" ] || export CMAKE_BUILD_PARALLEL_LEVEL="$JOBS"
 quietly() { "$@" > "$work/log" 2>&1 || { tail -40 "$work/log" >&2; echo "wheel: failed: $*" >&2; exit 1; }; }
-make() {                # FROM [OPTION...]: what `python -m build` makes of FROM; without the server and its libraries
+serve=OFF               # with the libraries of Debian, it would bring those of TLS
+make() {                # FROM [OPTION...]: what `python -m build` makes of FROM
     from=$1
     shift
-    quietly python -m build --no-isolation -Ccmake.define.RF_SERVE=OFF "$@" "$from"
+    quietly python -m build --no-isolation -Ccmake.define.RF_SERVE=$serve "$@" "$from"
 }
 licenses() {            # BEFORE AFTER PACKAGE...: those of Debian's packages, which are the files BEFORE PACKAGE AFTER
     rm -rf "$work/licenses" && mkdir "$work/licenses"
@@ -33,7 +34,8 @@ licenses() {            # BEFORE AFTER PACKAGE...: those of Debian's packages, w
 
 port() {                # TARGET PLATFORM: its wheel
     sh tools/ports/libraries.sh "$1" "build/ports/$1"
-    licenses build/ports/sources/ /debian/copyright jansson utf8proc libonig zlib libzstd xxhash
+    licenses build/ports/sources/ /debian/copyright jansson utf8proc libonig zlib libzstd xxhash libmicrohttpd
+    cat build/ports/sources/libmicrohttpd/COPYING >> "$work/licenses/libmicrohttpd.txt"        # the LGPL itself
     zig=$(echo build/ports/zig/lib/python3*/site-packages/ziglang)
     case $1 in                                  # and of what compilers add
     *-windows)
@@ -47,6 +49,7 @@ port() {                # TARGET PLATFORM: its wheel
     *-musl) cp "$zig/lib/libc/musl/COPYRIGHT" "$work/licenses/musl.txt" ;;
     esac
     rm -rf "${work:?}/$1" && mkdir "$work/$1"
+    serve=ON
     make "$work/source" --wheel -o "$work/$1" -Cbuild-dir="$PWD/$work/$1/build" \
         -Ccmake.define.CMAKE_TOOLCHAIN_FILE="$PWD/build/ports/$1/toolchain.cmake" \
         -Ccmake.define.CMAKE_SHARED_LINKER_FLAGS_RELEASE=-s -Ccmake.define.CMAKE_EXE_LINKER_FLAGS_RELEASE=-s \

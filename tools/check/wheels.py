@@ -18,12 +18,13 @@ import zipfile
 
 ROOT = str(pathlib.Path(__file__).resolve().parents[2])
 MOST = 8 << 20
-LINKED = {"jansson", "utf8proc", "libonig", "zlib", "libzstd", "xxhash"}
+LINKED = {"jansson", "utf8proc", "libonig", "zlib", "libzstd", "xxhash", "libmicrohttpd"}
 SYSTEM = {          # of a system whose name begins so: its libraries
     "manylinux": {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "ld-linux-x86-64.so.2",
                   "ld-linux-aarch64.so.1"},
     "musllinux": {"libc.musl-x86_64.so.1", "libc.musl-aarch64.so.1"},
-    "win": {"kernel32.dll", "msvcrt.dll", "ntdll.dll", "advapi32.dll", "psapi.dll", "shell32.dll", "user32.dll"},
+    "win": {"kernel32.dll", "msvcrt.dll", "ntdll.dll", "advapi32.dll", "psapi.dll", "shell32.dll", "user32.dll",
+            "ws2_32.dll"},
 }
 
 
@@ -138,6 +139,10 @@ def check(path: pathlib.Path) -> str:
     missing = sorted(wanted - licenses) + [n for n in ("LICENSE", "NOTICE") if not any(f.endswith("/" + n) for f in files)]
     if missing:
         problems.append("licenses: %s are missing" % missing)
+    elif b"GNU LESSER GENERAL PUBLIC LICENSE" not in archive.read(info + "licenses/third-party/libmicrohttpd.txt"):
+        problems.append("licenses: the text of the LGPL is missing")
+    if b"Sec-Fetch-Site" not in archive.read("roformer_c/native/" + program):
+        problems.append("the program has no server")
     space: "dict[str, object]" = {}
     exec(compile(archive.read("roformer_c/_abi.py"), "_abi.py", "exec"), space)
     oldest, needs = (0,), set()

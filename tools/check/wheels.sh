@@ -3,7 +3,7 @@
 # them for its system, and those that can run here do:
 #
 #     manylinux x86_64    installed; the command roformer, without and with the models; tests of the package
-#     musllinux x86_64    the library in a C program (musl-tools), and the program
+#     musllinux x86_64    the library in a C program (musl-tools), and the program with its server
 #     ... aarch64         both under qemu, of musllinux with the musl of Debian's arm64, which apt fetches
 #     win_amd64           both under Wine; Python's part is not run
 #     macosx              nothing
@@ -37,6 +37,17 @@ for wheel in "$out"/roformer_c-*linux_*.whl; do
     say "$promised: auditwheel says $found"
 done
 
+serves() {              # PLATFORM COMMAND...: `serve --demo`: its page and an answer; an interrupt ends it
+    platform=$1
+    shift
+    "$@" serve --demo --port 0 2> "$work/served" &
+    server=$!
+    "$python/python" tools/check/served.py "$work/served" > "$work/got" || { cat "$work/served" >&2; kill $server; fail "$platform: serve"; }
+    kill -INT $server
+    wait $server || fail "$platform: serve ended with $?"
+    say "$platform, serve: $(cat "$work/got")"
+}
+
 # ---- the package, here -----------------------------------------------------------------------------------------------
 
 version=$(find "$out" -name 'roformer_c-*.tar.gz' | sed 's/.*-\(.*\)\.tar\.gz/\1/')
@@ -58,6 +69,7 @@ tests="test_sentence test_pipelines test_tokenizer test_index test_numbers test_
 # shellcheck disable=SC2086
 (cd python/tests && "$python/python" -W error::ResourceWarning -m unittest -q $tests 2>&1) || fail "a test failed"
 say "installed here: command and tests ok"
+serves "installed here" "$python/roformer"
 
 # ---- the others ------------------------------------------------------------------------------------------------------
 
@@ -101,6 +113,7 @@ models=$PWD/models
 
 if unpacked musllinux_1_2_x86_64; then
     program musllinux_1_2_x86_64 "$native/roformer"
+    serves musllinux_1_2_x86_64 "$native/roformer"
     if command -v musl-gcc > /dev/null; then
         compiled musl-gcc
         library musllinux_1_2_x86_64 libroformer.so "$work/loads.exe"
@@ -114,6 +127,8 @@ if unpacked manylinux_2_28_aarch64; then
         library manylinux_2_28_aarch64 libroformer.so $qemu "$work/loads.exe"
         # shellcheck disable=SC2086
         program manylinux_2_28_aarch64 $qemu "$native/roformer"
+        # shellcheck disable=SC2086
+        serves manylinux_2_28_aarch64 $qemu "$native/roformer"
     else say "qemu-aarch64 or aarch64-linux-gnu-gcc is not installed: nothing of Arm is run"; fi
 fi
 arm_musl() {            # $work/musl: Debian's musl for arm64; the machine's packages are not touched
@@ -142,6 +157,7 @@ if unpacked win_amd64; then
         compiled x86_64-w64-mingw32-gcc-posix -D__USE_MINGW_ANSI_STDIO=1 -static
         library win_amd64 roformer.dll "$ports/x86_64-windows/run" "$work/loads.exe"
         program win_amd64 "$ports/x86_64-windows/run" "$native/roformer.exe"
+        serves win_amd64 "$ports/x86_64-windows/run" "$native/roformer.exe"
     else say "Wine is not installed: nothing of Windows is run"; fi
 fi
 for platform in macosx_11_0_arm64 macosx_11_0_x86_64; do
