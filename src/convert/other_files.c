@@ -111,7 +111,7 @@ static rf_status one(const walk *w, const char *name, int deep)
     const rf_status status = rf__path(from, sizeof from, w->f->from, name, w->why);
     if (status) return status;
     if (rf__os_look_link(from, &own) || rf__os_look(from, &st))
-        return rf_fail(w->why, RF_EIO, "%s: expected a file to copy, got %s; remove it", from, strerror(errno));
+        return rf_fail(w->why, RF_EIO, "%s: expected a file to copy, got %s; remove it", from, rf__os_reason(errno));
     if (st.kind != RF__OS_FOLDER) return one_file(w, name, from);
     if (rf__os_same(&st, &w->to)) return RF_OK;
     if (own.kind == RF__OS_LINK)
@@ -145,7 +145,7 @@ static rf_status walk_all(const rf__other_files *f, bool copy, rf_error *why)
 {
     walk w = {.f = f, .copy = copy, .why = why};
     rf__os_state from;
-    if (rf__os_look(f->from, &from)) return rf_fail(why, RF_EIO, "%s: cannot open: %s", f->from, strerror(errno));
+    if (rf__os_look(f->from, &from)) return rf_fail(why, RF_EIO, "%s: cannot open: %s", f->from, rf__os_reason(errno));
     const bool there = !rf__os_look(f->to, &w.to);
     if (there && rf__os_same(&from, &w.to)) return RF_OK;
     return one_folder(&w, "", 0);

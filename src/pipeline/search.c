@@ -102,7 +102,7 @@ static rf_status open_description(rf_index *x, const char *folder, rf_error *why
     rf__os_state st;
     rf_status status = rf__path(path, sizeof path, folder, RF_FILE_INDEX, why);
     if (!status && rf__os_look(path, &st)) {
-        if (rf__os_look(folder, &st)) return rf_fail(why, RF_EIO, "%s: cannot open: %s", folder, strerror(errno));
+        if (rf__os_look(folder, &st)) return rf_fail(why, RF_EIO, "%s: cannot open: %s", folder, rf__os_reason(errno));
         if (st.kind != RF__OS_FOLDER)
             return rf_fail(why, RF_EIO, "%s: expected the folder of an index, got a file", folder);
         return rf_fail(why, RF_EIO, "%s: expected an index, got a folder without %s", folder, RF_FILE_INDEX);

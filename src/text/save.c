@@ -113,7 +113,7 @@ static rf_status set_aside(const char *folder, const char *name, aside *a, rf_er
         if (is_there(folder, other)) continue;
         status = rf__path(to, sizeof to, folder, other, why);
         if (!status && rf__os_rename(from, to))
-            status = rf_fail(why, RF_EIO, "%s: cannot rename to %s: %s", from, to, strerror(errno));
+            status = rf_fail(why, RF_EIO, "%s: cannot rename to %s: %s", from, to, rf__os_reason(errno));
         if (!status) a->name[a->n++] = name;
         return status;
     }

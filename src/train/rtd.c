@@ -295,7 +295,7 @@ rf_status rf__rtd_save_generator(const rf__rtd *t, const float *slab, const rf_t
     char own[4096], path[4096];
     rf_status status = rf__path(own, sizeof own, folder, own_folder, why);
     if (!status && rf__os_make_folder(own) && errno != EEXIST)
-        status = rf_fail(why, RF_EIO, "%s: cannot create: %s", own, strerror(errno));
+        status = rf_fail(why, RF_EIO, "%s: cannot create: %s", own, rf__os_reason(errno));
     if (!status) status = rf__checksums_remove(own, why);
     if (!status) status = rf_config_write(t->ctx, own, &t->generator.config, why);
     if (!status) status = rf_tokenizer_save(tokenizer, own, why);

@@ -48,7 +48,7 @@ static rf_status find_folder(rf__run *r, rf_error *why)
         folder = resume;
     } else if (resume && strcmp(resume, "latest")) {
         whole = rf__os_whole_path(resume);
-        if (!whole) return rf_fail(why, RF_EIO, "%s: cannot open the checkpoint: %s", resume, strerror(errno));
+        if (!whole) return rf_fail(why, RF_EIO, "%s: cannot open the checkpoint: %s", resume, rf__os_reason(errno));
         const int n = snprintf(r->from, sizeof r->from, "%s", whole);
         char *slash = strrchr(whole, '/');
         slash[slash == whole] = 0;

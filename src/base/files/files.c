@@ -10,7 +10,7 @@
 static rf_status refused(rf_error *why, const char *path, const char *verb)
 {
     const int e = errno;
-    return rf_fail(why, e == ENOMEM ? RF_ENOMEM : RF_EIO, "%s: cannot %s: %s", path, verb, strerror(e));
+    return rf_fail(why, e == ENOMEM ? RF_ENOMEM : RF_EIO, "%s: cannot %s: %s", path, verb, rf__os_reason(e));
 }
 
 static rf_status not_a_file(rf_error *why, const char *path)

@@ -27,7 +27,7 @@ rf_status rf__names_in(const rf_ctx *ctx, const char *folder, rf__names *out, rf
 {
     *out = (rf__names){.ctx = ctx};
     rf__os_folder *f = rf__os_folder_open(folder);
-    if (!f) return rf_fail(why, RF_EIO, "%s: cannot list: %s", folder, strerror(errno));
+    if (!f) return rf_fail(why, RF_EIO, "%s: cannot list: %s", folder, rf__os_reason(errno));
     const bool whole = read_names(f, out);
     rf__os_folder_close(f);
     if (whole && !out->n) return RF_OK;

@@ -9,7 +9,9 @@
  *
  * tools/check/floors.sh refuses other systems' headers elsewhere.
  *
- * Paths     UTF-8. '/' separates folders on all systems; Windows takes '\' as well.
+ * Paths     UTF-8. '/' separates folders on all systems; Windows takes '\' as well. There, EINVAL refuses what would be
+ *           another file than its name says: a device (nul.txt, com1 in a folder), a part that ends with a dot or a
+ *           space, a stream (a:b). What is only a device's name, as nul, is the device.
  * Errors    Functions that return int: 0, or -1; those that return a pointer: NULL. errno is then set as in POSIX, on
  *           all systems, so that strerror(errno) describes it.
  * Files     Descriptors of the C library. They hold bytes: no end of line is converted. No child process inherits them.
@@ -27,6 +29,10 @@
 #include <time.h>
 
 #include "roformer/context.h"
+
+/* What an errno of these functions says, for messages: strerror's words; Windows: also those that its C library lacks,
+ * and which names there are none of. */
+const char *rf__os_reason(int error);
 
 /* ---- files ------------------------------------------------------------------------------------------------- */
 
@@ -88,7 +94,7 @@ int rf__os_look(const char *path, rf__os_state *out);                  /* links 
 int rf__os_look_link(const char *path, rf__os_state *out);          /* of the link itself */
 int rf__os_look_file(int fd, rf__os_state *out);
 bool rf__os_exists(const char *path);
-bool rf__os_readable(const char *path);
+bool rf__os_readable(const char *path);                                 /* false: errno says why */
 bool rf__os_writable(const char *path);                                 /* a folder: files may be created in it */
 
 int rf__os_remove(const char *path);                                    /* a file or a link */

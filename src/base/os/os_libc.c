@@ -7,9 +7,12 @@
 #include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/base.h"
+
+const char *rf__os_reason(int error) { return strerror(error); }
 
 /* ---- files ------------------------------------------------------------------------------------------------- */
 

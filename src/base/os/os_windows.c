@@ -44,6 +44,20 @@ int rf__os_error(DWORD code)
     return -1;
 }
 
+const char *rf__os_reason(int error)
+{
+    switch (error) {
+    case EBUSY: return "another program has it open and does not share it";
+    case EINVAL:
+        return "Invalid argument (Windows has no names with * ? : < > | \" or a dot or space at the end; nul, con and "
+               "com1 are devices)";
+    case ELOOP: return "Too many levels of symbolic links";
+    case ENOTSUP: return "Operation not supported";
+    case ETIMEDOUT: return "Connection timed out";
+    default: return strerror(error);
+    }
+}
+
 /* The C library may end the program when it is asked about a negative number. */
 HANDLE rf__os_handle(int fd)
 {

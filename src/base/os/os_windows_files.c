@@ -77,6 +77,36 @@ static wchar_t *absolute(const wchar_t *path)
     return wmemcpy(full, begin, before);
 }
 
+/* A device's name, with any ending: nul, com1, nul.tar.gz. */
+static bool is_device(const wchar_t *part, size_t n)
+{
+    static const wchar_t *const names[] = {L"con", L"prn", L"aux", L"nul", L"conin$", L"conout$"};
+    size_t size = 0;
+    while (size < n && part[size] != L'.') size++;
+    while (size && part[size - 1] == L' ') size--;
+    for (size_t i = 0; i < RF_COUNT(names); i++)
+        if (size == wcslen(names[i]) && !_wcsnicmp(part, names[i], size)) return true;
+    const bool port = size == 4 && (!_wcsnicmp(part, L"com", 3) || !_wcsnicmp(part, L"lpt", 3));
+    return port && part[3] >= L'1' && part[3] <= L'9';
+}
+
+/* Whether Windows would take the name for that of something else: it drops dots and spaces at the end of a part. A path
+ * that is a device's name alone is meant to be one. */
+static bool is_other(const wchar_t *text, bool path)
+{
+    const bool alone = path && !wcschr(text, L'\\') && !wcschr(text, L'.');
+    if (!wcsncmp(text, L"\\\\?\\", 4) || !wcsncmp(text, L"\\\\.\\", 4)) return false;
+    if (path && *text && text[1] == L':') text += 2;
+    while (*text) {
+        const size_t n = wcscspn(text, L"\\");
+        const bool dots = (n == 1 && *text == L'.') || (n == 2 && !wcsncmp(text, L"..", 2));
+        if (n && !dots && (text[n - 1] == L'.' || text[n - 1] == L' ')) return true;
+        if (wmemchr(text, L':', n) || (!alone && is_device(text, n))) return true;
+        text += n + (text[n] != 0);
+    }
+    return false;
+}
+
 bool rf__nt_name_of(const rf__os_folder *f, const char *path, rf__nt_name *out)
 {
     wchar_t *text = rf__os_wide(path);
@@ -85,7 +115,12 @@ bool rf__nt_name_of(const rf__os_folder *f, const char *path, rf__nt_name *out)
     for (wchar_t *c = text; *c; c++)
         if (*c == L'/') *c = L'\\';
     const size_t n = wcslen(text);
-    if (f && *text != L'\\' && !(*text && text[1] == L':')) {
+    if (is_other(text, !f)) {
+        free(text);
+        errno = EINVAL;
+        return false;
+    }
+    if (f && *text != L'\\') {
         out->root = f->handle;
         make_plain(text);
     } else {
@@ -443,9 +478,11 @@ static bool allows(const char *path, ACCESS_MASK access)
     HANDLE h;
     if (!rf__nt_name_of(NULL, path, &n)) return false;
     const NTSTATUS s = rf__nt_open_once(&n, access, FILE_OPEN, n.folder ? FILE_DIRECTORY_FILE : 0, &h);
+    const bool can = NT_SUCCESS(s) || s == STATUS_SHARING_VIOLATION;
     if (NT_SUCCESS(s)) NtClose(h);
+    if (!can) rf__nt_fail(s, &n);
     free(n.text);
-    return NT_SUCCESS(s) || s == STATUS_SHARING_VIOLATION;
+    return can;
 }
 
 bool rf__os_readable(const char *path) { return allows(path, FILE_READ_DATA); }        /* or: list the folder */

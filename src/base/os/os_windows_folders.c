@@ -139,10 +139,16 @@ static bool is_folder(HANDLE h)
     return GetFileInformationByHandleEx(h, FileStandardInfo, &s, sizeof s) && s.Directory && !rf__nt_is_link(h);
 }
 
-/* POSIX's errno for what cannot replace each other. */
+/* POSIX's errno for what cannot replace each other. Windows denies access if another program does not share the file:
+ * opening it tells. */
 static int fail_rename(NTSTATUS s, const rf__nt_name *to, bool folder)
 {
     HANDLE t;
+    if (s == STATUS_ACCESS_DENIED && !folder) {
+        const NTSTATUS own = rf__nt_open_once(to, DELETE, FILE_OPEN, FILE_OPEN_REPARSE_POINT, &t);
+        if (NT_SUCCESS(own)) NtClose(t);
+        else if (own == STATUS_SHARING_VIOLATION) s = own;
+    }
     if (NT_SUCCESS(rf__nt_open_once(to, FILE_READ_ATTRIBUTES, FILE_OPEN, FILE_OPEN_REPARSE_POINT, &t))) {
         const bool onto = is_folder(t);
         NtClose(t);

@@ -58,7 +58,7 @@ static int run_command(job *j, const char *model, const char *shown, const char 
     if (cli_flush(&j->io->why)) return cli_exit(j->io);
     const int code = cli_os_run(j->self, all, -1);
     if (code >= 0) return code;
-    rf_fail(&j->io->why, RF_EIO, "%.200s cannot be run: %s", j->self, strerror(errno));
+    rf_fail(&j->io->why, RF_EIO, "%.200s cannot be run: %s", j->self, rf__os_reason(errno));
     return cli_exit(j->io);
 }
 
@@ -119,11 +119,11 @@ static rf_status make_folder(job *j)
     rf_error *why = &j->io->why;
     snprintf(j->folder, sizeof j->folder, "%.4000s/roformer-demo-XXXXXX", cli_temporary_place());
     if (rf__os_temporary_folder(j->folder))
-        return rf_fail(why, RF_EIO, "%s: cannot create: %s", j->folder, strerror(errno));
+        return rf_fail(why, RF_EIO, "%s: cannot create: %s", j->folder, rf__os_reason(errno));
     snprintf(path, sizeof path, "%s/sentences.txt", j->folder);
     FILE *f = rf__os_stream(path, "w");
     for (int i = 0; i < SENTENCES && f; i++) fprintf(f, "%s\n", sentences[i]);
-    if (!f || fclose(f)) return rf_fail(why, RF_EIO, "%s: cannot write: %s", path, strerror(errno));
+    if (!f || fclose(f)) return rf_fail(why, RF_EIO, "%s: cannot write: %s", path, rf__os_reason(errno));
     return RF_OK;
 }
 
@@ -135,7 +135,7 @@ static int run(void *arguments, cli_io *io)
     cli_lines lines;
     int code = 0;
     if (!rf__os_self(j.self, sizeof j.self))
-        rf_fail(&io->why, RF_EIO, "cannot find this program: %s", strerror(errno));
+        rf_fail(&io->why, RF_EIO, "cannot find this program: %s", rf__os_reason(errno));
     if (!io->why.code) cli_model_folder(j.a->model, masked, sizeof masked, &io->why);
     if (!io->why.code) cli_sentence_folder(sentence_model(&j), vectors, sizeof vectors, &io->why);
     if (!io->why.code && j.a->lines && !cli_lines_open(io->ctx, &lines, j.a->lines, &io->why)) cli_lines_close(&lines);

@@ -265,7 +265,7 @@ static rf_status find_files(job *j)
     const cli_list *files = &j->a->files;
     for (int i = 0; i < files->n; i++)
         if (strcmp(files->item[i], "-") && !rf__os_readable(files->item[i]))
-            return rf_fail(&j->io->why, RF_EIO, "%.200s: cannot open: %s", files->item[i], strerror(errno));
+            return rf_fail(&j->io->why, RF_EIO, "%.200s: cannot open: %s", files->item[i], rf__os_reason(errno));
     return RF_OK;
 }
 

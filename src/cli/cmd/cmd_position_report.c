@@ -74,7 +74,7 @@ static int run(void *arguments, cli_io *io)
     r.bench = &b;
     const bool made = !status && a->output && !rf__os_make_folder(a->output);
     if (!status && a->output && !made && errno != EEXIST)
-        status = rf_fail(&io->why, RF_EIO, "%.200s: cannot create: %s", a->output, strerror(errno));
+        status = rf_fail(&io->why, RF_EIO, "%.200s: cannot create: %s", a->output, rf__os_reason(errno));
     const bool folder = !status && a->output && !rf__os_look(a->output, &st) && st.kind == RF__OS_FOLDER;
     if (!status && a->output && (!folder || !rf__os_writable(a->output)))
         status =

@@ -125,7 +125,7 @@ static void write_log(void *user, const char *line, size_t size)
     if (j->half) j->half = !write_part(j->log, "\n", 1);
     const size_t done = j->half ? 0 : write_part(j->log, line, size);
     if (done < size) {
-        if (!j->lost) cli_error("--access-log %s: expected to write a line, got: %s", j->a->log, strerror(errno));
+        if (!j->lost) cli_error("--access-log %s: expected to write a line, got: %s", j->a->log, rf__os_reason(errno));
         j->lost = true;
         j->half |= done > 0 && !take_back(j->log, done);
         return;
@@ -271,7 +271,7 @@ static rf_status open_log(job *j)
     j->log = !strcmp(path, "-") ? 1 : open_log_file(path);
     if (j->log < 0)
         return rf_fail(&j->io->why, RF_EIO, "--access-log %s: expected to open this file, got: %s", path,
-                       strerror(errno));
+                       rf__os_reason(errno));
     j->o.log = write_log;
     return RF_OK;
 }
@@ -284,7 +284,7 @@ static void reopen_log(const job *j)
     if (fd >= 0 && !cli_os_replace(fd, j->log)) cli_note(j->io, "--access-log %s: opened again", j->a->log);
     else
         cli_error("--access-log %s: expected to open this file again, got: %s; the old one is written", j->a->log,
-                  strerror(errno));
+                  rf__os_reason(errno));
     if (fd >= 0) rf__os_close(fd);
 }
 

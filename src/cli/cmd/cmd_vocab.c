@@ -49,13 +49,13 @@ static rf_status prepare_folder(job *j)
     rf__os_state st;
     j->made = !rf__os_make_folder(a->output);
     if (!j->made && errno != EEXIST)
-        return rf_fail(why, RF_EIO, "%.200s: cannot create the folder: %s", a->output, strerror(errno));
+        return rf_fail(why, RF_EIO, "%.200s: cannot create the folder: %s", a->output, rf__os_reason(errno));
     if (!rf__os_look(a->output, &st) && st.kind != RF__OS_FOLDER)
         return rf_fail(why, RF_EIO, "%.200s: expected a directory, got a file", a->output);
     if (!rf__os_writable(a->output))
-        return rf_fail(why, RF_EIO, "%.200s: cannot write: %s", a->output, strerror(errno));
+        return rf_fail(why, RF_EIO, "%.200s: cannot write: %s", a->output, rf__os_reason(errno));
     if (j->made && rf__os_remove_folder(a->output))
-        return rf_fail(why, RF_EIO, "%.200s: %s", a->output, strerror(errno));
+        return rf_fail(why, RF_EIO, "%.200s: %s", a->output, rf__os_reason(errno));
     if (j->made) return RF_OK;
     if (!rf_weights_path(a->output, path, sizeof path, NULL))
         return rf_fail(why, RF_EIO,
@@ -115,7 +115,7 @@ static rf_status save(job *j, const rf_tokenizer *t)
     if (check_new(j, t)) return j->io->why.code;
     if (check_idle(j)) return j->io->why.code;
     if (j->made && rf__os_make_folder(j->a->output) && errno != EEXIST)
-        return rf_fail(&j->io->why, RF_EIO, "%.200s: cannot create the folder: %s", j->a->output, strerror(errno));
+        return rf_fail(&j->io->why, RF_EIO, "%.200s: cannot create the folder: %s", j->a->output, rf__os_reason(errno));
     const char *old = rf_tokenizer_displaces(t, j->a->output);
     if (old) cli_note(j->io, "%s/%s is renamed to %s.replaced", j->a->output, old, old);
     return rf_tokenizer_save(t, j->a->output, &j->io->why);

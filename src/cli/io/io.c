@@ -91,12 +91,13 @@ rf_status cli_lines_open(const rf_ctx *ctx, cli_lines *l, const char *path, rf_e
     const bool standard = !strcmp(path, "-");
     *l = (cli_lines){.ctx = ctx, .fd = standard ? 0 : rf__os_open(path, RF__OS_READ), .plain = !ctx,
                      .name = standard ? "standard input" : path};
-    if (l->fd < 0 || rf__os_look_file(l->fd, &st)) {
+    const bool folder = l->fd < 0 && errno == EISDIR;                  /* Windows opens none */
+    if (!folder && (l->fd < 0 || rf__os_look_file(l->fd, &st))) {
         const int e = errno;
         cli_lines_close(l);
-        return rf_fail(why, RF_EIO, "%.200s: cannot open: %s", standard ? "standard input" : path, strerror(e));
+        return rf_fail(why, RF_EIO, "%.200s: cannot open: %s", standard ? "standard input" : path, rf__os_reason(e));
     }
-    if (st.kind == RF__OS_FOLDER) {
+    if (folder || st.kind == RF__OS_FOLDER) {
         const char *name = l->name;
         cli_lines_close(l);
         return rf_fail(why, RF_EIO, "%.200s: expected a file, got a directory", name);
@@ -140,7 +141,7 @@ static rf_status read_some(cli_lines *l, rf_error *why)
         const int64_t got = cli_os_read(l->fd, l->buffer + l->to, l->capacity - l->to);
         if (got < 0 && errno == EINTR && !cli_stopped()) continue;
         if (got < 0 && errno == EINTR) l->ended = true;
-        else if (got < 0) return rf_fail(why, RF_EIO, "%.200s: cannot read: %s", l->name, strerror(errno));
+        else if (got < 0) return rf_fail(why, RF_EIO, "%.200s: cannot read: %s", l->name, rf__os_reason(errno));
         if (got == 0) l->ended = true;
         if (got > 0) l->to += (size_t)got;
         return l->plain ? RF_OK : detect_format(l, why);
@@ -266,7 +267,7 @@ static rf_status refused(cli_out *o, const char *verb, rf_error *why)
         cli_out_discard(o);
         end_closed_pipe();
     }
-    return rf_fail(why, RF_EIO, "%.200s: cannot %s: %s", o->path ? o->path : "standard output", verb, strerror(e));
+    return rf_fail(why, RF_EIO, "%.200s: cannot %s: %s", o->path ? o->path : "standard output", verb, rf__os_reason(e));
 }
 
 static char *join(const char *a, const char *b)
@@ -372,7 +373,8 @@ rf_status cli_out_spool(cli_out *o, rf_error *why)
     *o = (cli_out){.fd = -1, .begin = -1};
     const int n = snprintf(name, sizeof name, "%s/roformer-XXXXXX", cli_temporary_place());
     if (n > 0 && (size_t)n < sizeof name) o->fd = rf__os_temporary_file(name, 0600);
-    if (o->fd < 0) return rf_fail(why, RF_EIO, "%.200s: cannot create a temporary file: %s", name, strerror(errno));
+    if (o->fd < 0)
+        return rf_fail(why, RF_EIO, "%.200s: cannot create a temporary file: %s", name, rf__os_reason(errno));
     rf__os_remove(name);
     o->begin = 0;
     o->path = join(name, "");
@@ -390,7 +392,7 @@ rf_status cli_out_copy(cli_out *to, cli_out *spool, rf_error *why)
     while (!status) {
         const int64_t got = rf__os_read_at(spool->fd, chunk, sizeof chunk, at);
         if (got < 0 && errno == EINTR) continue;
-        if (got < 0) return rf_fail(why, RF_EIO, "%.200s: cannot read back: %s", spool->path, strerror(errno));
+        if (got < 0) return rf_fail(why, RF_EIO, "%.200s: cannot read back: %s", spool->path, rf__os_reason(errno));
         if (got == 0) break;
         at += got;
         status = cli_out_write(to, chunk, (size_t)got, why);
@@ -491,7 +493,7 @@ rf_status cli_flush(rf_error *why)
     if (!fflush(stdout) && !ferror(stdout)) return RF_OK;
     const int e = errno ? errno : before ? before : EIO;
     if (cli_os_pipe_closed(e)) end_closed_pipe();
-    return rf_fail(why, RF_EIO, "standard output: cannot write: %s", strerror(e));
+    return rf_fail(why, RF_EIO, "standard output: cannot write: %s", rf__os_reason(e));
 }
 
 rf_status cli_print_json(json_t *value, size_t flags, rf_error *why)

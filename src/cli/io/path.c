@@ -33,7 +33,7 @@ rf_status cli_join(char *out, size_t size, const char *folder, const char *name,
 rf_status cli_must_be_file(const char *path, rf_error *why)
 {
     rf__os_state st;
-    if (rf__os_look(path, &st)) return rf_fail(why, RF_EIO, "%s: cannot open: %s", path, strerror(errno));
+    if (rf__os_look(path, &st)) return rf_fail(why, RF_EIO, "%s: cannot open: %s", path, rf__os_reason(errno));
     if (st.kind == RF__OS_FOLDER) return rf_fail(why, RF_EIO, "%s: expected a file, got a directory", path);
     if (st.kind == RF__OS_FILE) return RF_OK;
     return rf_fail(why, RF_EIO, "%s: expected a file, got a pipe, a socket or a device", path);
@@ -59,7 +59,7 @@ static rf_status read_all(FILE *from, const char *path, size_t limit, char **tex
     *text = all, *size = n;
     if (!ferror(from) && n <= limit) return RF_OK;
     const rf_status status = n > limit ? rf_fail(why, RF_EDATA, "%s: expected at most %zu bytes, got more", path, limit)
-                                       : rf_fail(why, RF_EIO, "%s: cannot read: %s", path, strerror(errno));
+                                       : rf_fail(why, RF_EIO, "%s: cannot read: %s", path, rf__os_reason(errno));
     free(all);
     return status;
 }
@@ -67,7 +67,7 @@ static rf_status read_all(FILE *from, const char *path, size_t limit, char **tex
 rf_status cli_read_named(const char *path, size_t limit, char **text, size_t *size, rf_error *why)
 {
     FILE *from = rf__os_stream(path, "r");
-    if (!from) return rf_fail(why, RF_EIO, "%s: cannot open: %s", path, strerror(errno));
+    if (!from) return rf_fail(why, RF_EIO, "%s: cannot open: %s", path, rf__os_reason(errno));
     const rf_status status = read_all(from, path, limit, text, size, why);
     fclose(from);
     return status;

@@ -108,9 +108,10 @@ static rf_status draw(const char *script, const char *temporary, const char *plo
         return rf_fail(why, RF_EIO,
                        "gnuplot is not installed (on Debian: apt install gnuplot-nox); %.100s holds script and data",
                        script);
-    if (code < 0) return rf_fail(why, RF_EIO, "gnuplot cannot be run: %s", strerror(e));
+    if (code < 0) return rf_fail(why, RF_EIO, "gnuplot cannot be run: %s", rf__os_reason(e));
     if (code) return rf_fail(why, RF_EIO, "gnuplot failed on %.100s: %s", script, said);
-    if (rf__os_rename(temporary, plot)) return rf_fail(why, RF_EIO, "%.200s: cannot create: %s", plot, strerror(errno));
+    if (rf__os_rename(temporary, plot))
+        return rf_fail(why, RF_EIO, "%.200s: cannot create: %s", plot, rf__os_reason(errno));
     return RF_OK;
 }
 

@@ -92,7 +92,8 @@ rf_status serve_demo_open(cli_io *io, serve_demo *d)
     if (status) return status;
     snprintf(d->folder, sizeof d->folder, "%.4000s/roformer-demo-XXXXXX", cli_temporary_place());
     if (rf__os_temporary_folder(d->folder)) {
-        status = rf_fail(&io->why, RF_EIO, "%s: expected to create this folder, got: %s", d->folder, strerror(errno));
+        status = rf_fail(&io->why, RF_EIO, "%s: expected to create this folder, got: %s", d->folder,
+                         rf__os_reason(errno));
         *d->folder = 0;
         return status;
     }

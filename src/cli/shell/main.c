@@ -39,7 +39,7 @@ static int finish(int code)
         code = CLI_IO;
     }
     if (rf__os_close(1) && errno != EBADF && code == CLI_DONE) {
-        cli_error("standard output: cannot close: %s", strerror(errno));
+        cli_error("standard output: cannot close: %s", rf__os_reason(errno));
         code = CLI_IO;
     }
     return code;
@@ -71,7 +71,7 @@ static int run(cli_parsed *p, const char *program)
     if (p->common.profile && is_first()) {
         options.tracer = cli_profile_add;
         if (!cli_profile_open(p->common.profile)) {
-            rf_fail(&io.why, RF_EIO, "--profile: %s: cannot write: %s", p->common.profile, strerror(errno));
+            rf_fail(&io.why, RF_EIO, "--profile: %s: cannot write: %s", p->common.profile, rf__os_reason(errno));
             return cli_exit(&io);
         }
     }
@@ -86,7 +86,7 @@ static int run(cli_parsed *p, const char *program)
     int code = p->command->run(p->args, &io);
     rf_ctx_free(io.ctx);
     if (!cli_profile_close() && code == CLI_DONE) {
-        cli_error("--profile: %s: cannot write: %s", p->common.profile, strerror(errno));
+        cli_error("--profile: %s: cannot write: %s", p->common.profile, rf__os_reason(errno));
         code = CLI_IO;
     }
     return code;

@@ -304,10 +304,10 @@ static rf_status write_content(making *m, const rf_tokenizer *t, const source *s
     if (!status) status = append_content(m, m->length, m->h.documents * sizeof *m->length, why);
     m->h.header_crc = crc_of_header(&m->h);
     if (!status && (rf__os_seek(m->fd, 0) != 0 || rf__os_sync(m->fd)))
-        status = rf_fail(why, RF_EIO, "%s: cannot sync: %s", m->path, strerror(errno));
+        status = rf_fail(why, RF_EIO, "%s: cannot sync: %s", m->path, rf__os_reason(errno));
     if (!status) status = rf__write_all(m->fd, &m->h, sizeof m->h, m->path, why);
     if (!status && rf__os_sync(m->fd))
-        status = rf_fail(why, RF_EIO, "%s: cannot sync: %s", m->path, strerror(errno));
+        status = rf_fail(why, RF_EIO, "%s: cannot sync: %s", m->path, rf__os_reason(errno));
     return status;
 }
 
@@ -328,9 +328,9 @@ static rf_status make_cache(const rf_ctx *ctx, const rf_tokenizer *t, const sour
     if (!status) status = rf__reader_unchanged(s->text, why);
     if (!status && s->validation) status = rf__reader_unchanged(s->validation, why);
     if (rf__os_close(m.fd) && !status)
-        status = rf_fail(why, RF_EIO, "%s: cannot close: %s", temporary, strerror(errno));
+        status = rf_fail(why, RF_EIO, "%s: cannot close: %s", temporary, rf__os_reason(errno));
     if (!status && rf__os_rename(temporary, path))
-        status = rf_fail(why, RF_EIO, "%s: cannot replace: %s", path, strerror(errno));
+        status = rf_fail(why, RF_EIO, "%s: cannot replace: %s", path, rf__os_reason(errno));
     if (status) rf__os_remove(temporary);
     else status = rf__sync_folder(folder, why);
     rf__free(ctx, m.length);
@@ -374,7 +374,7 @@ rf_status rf__tokens_make(const rf_ctx *ctx, const rf_tokenizer *t, const rf__te
     source s;
     rf_status status = rf__folder_of(path, folder, sizeof folder, why);
     if (!status && !rf__os_writable(folder))
-        status = rf_fail(why, RF_EIO, "%s: cannot write there: %s", folder, strerror(errno));
+        status = rf_fail(why, RF_EIO, "%s: cannot write there: %s", folder, rf__os_reason(errno));
     if (!status) status = rf__replaceable(path, RF__TOKENS_MAGIC, "token cache", why);
     if (!status) status = open_source(ctx, t, x, &s, why);
     if (status) return status;

@@ -11,7 +11,7 @@ rf_status rf__content_read(const char *path, rf__content *out, rf_error *why)
     rf__os_state st;
     *out = (rf__content){-1, 0, 0};
     if (!strcmp(path, "-")) return RF_OK;
-    if (rf__os_look(path, &st)) return rf_fail(why, RF_EIO, "%s: cannot open: %s", path, strerror(errno));
+    if (rf__os_look(path, &st)) return rf_fail(why, RF_EIO, "%s: cannot open: %s", path, rf__os_reason(errno));
     if (st.kind == RF__OS_FOLDER) return rf_fail(why, RF_EIO, "%s: expected a file, got a directory", path);
     if (st.kind == RF__OS_FILE) *out = (rf__content){st.size, st.modified, st.changed};
     return RF_OK;
@@ -52,10 +52,10 @@ rf_status rf__content_hash(const rf_ctx *ctx, const char *path, uint64_t *hash, 
     char *block = rf__alloc(ctx, BLOCK);
     if (!block) return rf_fail(why, RF_ENOMEM, "%s: out of memory", path);
     const int fd = rf__os_open(path, RF__OS_READ);
-    rf_status status = fd < 0 ? rf_fail(why, RF_EIO, "%s: cannot open: %s", path, strerror(errno)) : RF_OK;
+    rf_status status = fd < 0 ? rf_fail(why, RF_EIO, "%s: cannot open: %s", path, rf__os_reason(errno)) : RF_OK;
     for (int64_t n = BLOCK; n == BLOCK && !status;) {
         n = read_block(fd, block);
-        if (n < 0) status = rf_fail(why, RF_EIO, "%s: cannot read: %s", path, strerror(errno));
+        if (n < 0) status = rf_fail(why, RF_EIO, "%s: cannot read: %s", path, rf__os_reason(errno));
         else if (n) *hash = rf__hash64(block, (size_t)n, *hash);
     }
     if (fd >= 0) rf__os_close(fd);

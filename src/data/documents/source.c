@@ -51,7 +51,7 @@ static rf_status take(rf_source *s, rf_error *why)
         while (n < 0 && errno == EINTR);
         if (n < 0)
             return rf_fail(why, RF_EIO, "%s: cannot read after byte %llu: %s", s->name, (unsigned long long)s->taken,
-                           strerror(errno));
+                           rf__os_reason(errno));
     }
     if (!n) s->ended = true;
     s->taken += (uint64_t)n;
@@ -119,9 +119,11 @@ rf_status rf_source_wide(const char *name, const char *data, size_t size, rf_err
 {
     if (!(name && data)) return rf__missing("rf_source_wide", "name, data", why);
     const char *wide = wide_encoding(data, size);
-    return wide ? rf_fail(why, RF_EUNSUPPORTED, "%s: expected UTF-8, got %s; convert it with iconv -f %s -t UTF-8",
-                          name, wide, wide)
-                : RF_OK;
+    if (!wide) return RF_OK;
+    const char *shell = !strcmp(wide, "UTF-16BE") ? "" : ", or in PowerShell: Get-Content FILE -Encoding Unicode | "
+                                                         "Set-Content NEW -Encoding UTF8";
+    return rf_fail(why, RF_EUNSUPPORTED, "%s: expected UTF-8, got %s; convert it with iconv -f %s -t UTF-8%s", name,
+                   wide, wide, shell);
 }
 
 static rf_status recognize(rf_source *s, rf_error *why)
@@ -301,9 +303,9 @@ rf_status rf_source_open(const rf_ctx *ctx, const char *path, rf_source **out, r
     if (!strcmp(path, "-")) return begin(ctx, 0, NULL, 0, "standard input", out, why);
     const int fd = rf__os_open(path, RF__OS_READ);
     rf__os_state st;
-    if (fd < 0) return rf_fail(why, RF_EIO, "%s: cannot open: %s", path, strerror(errno));
-    if (!rf__os_look_file(fd, &st) && st.kind == RF__OS_FOLDER) {
-        rf__os_close(fd);
+    if (fd < 0 && errno != EISDIR) return rf_fail(why, RF_EIO, "%s: cannot open: %s", path, rf__os_reason(errno));
+    if (fd < 0 || (!rf__os_look_file(fd, &st) && st.kind == RF__OS_FOLDER)) {
+        if (fd >= 0) rf__os_close(fd);
         return rf_fail(why, RF_EIO, "%s: expected a file, got a directory", path);
     }
     rf__os_sequential(fd);

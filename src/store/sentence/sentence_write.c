@@ -56,7 +56,7 @@ static rf_status put_text(const rf_ctx *ctx, const char *folder, const char *nam
     if (!status && strchr(name, '/')) {
         *strrchr(below, '/') = 0;
         if (rf__os_make_folder(below) && errno != EEXIST)
-            status = rf_fail(why, RF_EIO, "%.200s: cannot make the folder: %s", below, strerror(errno));
+            status = rf_fail(why, RF_EIO, "%.200s: cannot make the folder: %s", below, rf__os_reason(errno));
     }
     return status ? status : rf__replace_file(ctx, path, text, size, why);
 }

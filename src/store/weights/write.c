@@ -205,7 +205,7 @@ static rf_status write_file(const rf_ctx *ctx, int fd, const char *path, const r
 
 static rf_status refused(rf_error *why, const char *path, const char *verb)
 {
-    return rf_fail(why, RF_EIO, "%s: cannot %s: %s", path, verb, strerror(errno));
+    return rf_fail(why, RF_EIO, "%s: cannot %s: %s", path, verb, rf__os_reason(errno));
 }
 
 static rf_status sync_folder_of(const char *path, rf_error *why)

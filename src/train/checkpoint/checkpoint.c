@@ -80,7 +80,7 @@ static rf_status space_for(const rf__checkpoint *c, const char *folder, rf_error
                         (double)c->optimizer->params->total * sizeof(float) + 1e5;  /* all slabs except the gradients */
     const double there = rf__os_free_space(folder);
     if (there < 0)
-        return rf_fail(why, RF_EIO, "%s: cannot read the free space: %s", folder, strerror(errno));
+        return rf_fail(why, RF_EIO, "%s: cannot read the free space: %s", folder, rf__os_reason(errno));
     if (need <= there) return RF_OK;
     return rf_fail(why, RF_EIO, "%s: expected %.1f MB of free space for a checkpoint, got %.1f MB", folder, need * 1e-6,
                    there * 1e-6);
@@ -109,9 +109,9 @@ static rf_status sync_slabs(slab_file f[SLABS], rf_status status, rf_error *why)
     for (int i = 0; i < SLABS; i++) {
         if (f[i].fd < 0) continue;
         if (!status && rf__os_sync(f[i].fd))
-            status = rf_fail(why, RF_EIO, "%s: cannot sync: %s", f[i].path, strerror(errno));
+            status = rf_fail(why, RF_EIO, "%s: cannot sync: %s", f[i].path, rf__os_reason(errno));
         if (rf__os_close(f[i].fd) && !status)
-            status = rf_fail(why, RF_EIO, "%s: cannot close: %s", f[i].path, strerror(errno));
+            status = rf_fail(why, RF_EIO, "%s: cannot close: %s", f[i].path, rf__os_reason(errno));
     }
     return status;
 }
@@ -138,7 +138,7 @@ static rf_status write_files(const rf__checkpoint *c, const char *folder, rf_err
 static rf_status publish(const char *from, const char *to, const char *away, const char *folder, rf_error *why)
 {
     const bool replaced = rf__os_exists(to) && !rf__os_rename(to, away);
-    if (rf__os_rename(from, to)) return rf_fail(why, RF_EIO, "%s: cannot rename: %s", to, strerror(errno));
+    if (rf__os_rename(from, to)) return rf_fail(why, RF_EIO, "%s: cannot rename: %s", to, rf__os_reason(errno));
     const rf_status status = rf__sync_folder(folder, why);
     if (replaced) rf__os_remove_tree(away);
     return status;
@@ -160,7 +160,8 @@ rf_status rf__checkpoint_save(const rf__checkpoint *c, const char *folder, char 
     if (status) return status;
 
     rf__os_remove_tree(temporary);
-    if (rf__os_make_folder(temporary)) return rf_fail(why, RF_EIO, "%s: cannot create: %s", temporary, strerror(errno));
+    if (rf__os_make_folder(temporary))
+        return rf_fail(why, RF_EIO, "%s: cannot create: %s", temporary, rf__os_reason(errno));
     status = write_files(c, temporary, why);
     if (!status) status = publish(temporary, path, away, folder, why);
     if (status) rf__os_remove_tree(temporary);

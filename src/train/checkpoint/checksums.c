@@ -43,7 +43,7 @@ static rf_status crc_of_file(const rf_ctx *ctx, const char *path, size_t *size, 
     while (!status && n) {
         n = rf__os_read(fd, buffer, BUFFER);
         if (n < 0 && errno == EINTR) continue;
-        if (n < 0) status = rf_fail(why, RF_EIO, "%s: cannot read: %s", path, strerror(errno));
+        if (n < 0) status = rf_fail(why, RF_EIO, "%s: cannot read: %s", path, rf__os_reason(errno));
         else *size += (size_t)n, *crc = rf__crc32c(*crc, buffer, (size_t)n);
     }
     rf__free(ctx, buffer);
@@ -215,7 +215,7 @@ rf_status rf__checksums_remove(const char *folder, rf_error *why)
     char path[4096];
     const rf_status status = rf__path(path, sizeof path, folder, RF_FILE_CHECKSUMS, why);
     if (status || !rf__os_remove(path) || errno == ENOENT) return status;
-    return rf_fail(why, RF_EIO, "%s: cannot remove: %s", path, strerror(errno));
+    return rf_fail(why, RF_EIO, "%s: cannot remove: %s", path, rf__os_reason(errno));
 }
 
 /* ---- verification ---- */

@@ -29,10 +29,10 @@ rf_status rf__folder_make(const char *path, rf_error *why)
         part[i] = 0;
         const int failed = rf__os_make_folder(part) ? errno : 0;
         if (failed && failed != EEXIST && (rf__os_look(part, &st) || st.kind != RF__OS_FOLDER))    /* EACCES: "C:" */
-            return rf_fail(why, RF_EIO, "%s: cannot create: %s", part, strerror(failed));
+            return rf_fail(why, RF_EIO, "%s: cannot create: %s", part, rf__os_reason(failed));
         part[i] = rest;
     }
-    if (rf__os_look(path, &st)) return rf_fail(why, RF_EIO, "%s: cannot open: %s", path, strerror(errno));
+    if (rf__os_look(path, &st)) return rf_fail(why, RF_EIO, "%s: cannot open: %s", path, rf__os_reason(errno));
     return st.kind == RF__OS_FOLDER ? RF_OK : rf_fail(why, RF_EIO, "%s: expected a directory, got a file", path);
 }
 
@@ -99,11 +99,11 @@ static rf_status lock_file(const char *path, int *fd, rf_error *why)
     rf__os_state st;
     for (;;) {
         const int lock = rf__os_open(path, RF__OS_WRITE | RF__OS_CREATE);
-        if (lock < 0) return rf_fail(why, RF_EIO, "%s: cannot open: %s", path, strerror(errno));
+        if (lock < 0) return rf_fail(why, RF_EIO, "%s: cannot open: %s", path, rf__os_reason(errno));
         if (rf__os_lock(lock)) {
             const rf_status status = errno == EWOULDBLOCK
                                          ? busy(path, lock, why)
-                                         : rf_fail(why, RF_EIO, "%s: cannot lock: %s", path, strerror(errno));
+                                         : rf_fail(why, RF_EIO, "%s: cannot lock: %s", path, rf__os_reason(errno));
             rf__os_close(lock);
             return status;
         }
@@ -235,7 +235,7 @@ rf_status rf__checkpoint_steps(const rf_ctx *ctx, const char *folder, int64_t **
     rf__os_folder *f = rf__os_folder_open(folder);
     *step = NULL;
     *n = 0;
-    if (!f) return rf_fail(why, RF_EIO, "%s: cannot open: %s", folder, strerror(errno));
+    if (!f) return rf_fail(why, RF_EIO, "%s: cannot open: %s", folder, rf__os_reason(errno));
     for (const char *name; (name = rf__os_next(f, NULL));) {
         const int64_t s = step_of(name);
         if (s < 0) continue;
@@ -288,7 +288,7 @@ static rf_status set_aside(const char *folder, const char *name, char *note, siz
     rf_status status = rf__path(from, sizeof from, folder, name, why);
     if (!status) status = abandoned_name(folder, name, to, sizeof to, why);
     if (!status && rf__os_rename(from, to))
-        status = rf_fail(why, RF_EIO, "%s: cannot rename to %s: %s", from, to, strerror(errno));
+        status = rf_fail(why, RF_EIO, "%s: cannot rename to %s: %s", from, to, rf__os_reason(errno));
     if (!status) rf__list_add(note, size, strrchr(to, '/') + 1);
     return status;
 }

@@ -6,7 +6,7 @@
 
 static rf_status refused(const rf__journal *j, const char *verb, rf_error *why)
 {
-    return rf_fail(why, RF_EIO, "%s: cannot %s: %s", j->path, verb, strerror(errno));
+    return rf_fail(why, RF_EIO, "%s: cannot %s: %s", j->path, verb, rf__os_reason(errno));
 }
 
 /* CRC-32C of the first `bytes` bytes, and the last of them. */
