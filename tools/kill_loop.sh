@@ -1,17 +1,20 @@
 #!/bin/sh
-# kill_loop.sh [SECONDS [BUILD]] — kill -9 in a loop: `pretrain`, `finetune`, returning to an earlier checkpoint, and
-# two runs that use the same folder; each for SECONDS (600).
+# kill_loop.sh [SECONDS [BUILD [WHAT...]]] — kill -9 in a loop: `pretrain`, `finetune`, returning to an earlier checkpoint
+# (going_back), two runs that use the same folder (one_folder), `index` and `convert`; each for SECONDS (600).
 #
 #     run -> killed at a random moment -> the same command, resumed -> ... -> done: same bytes as an undisturbed run?
 #     and again from the beginning, until the time is over
 #
 # Each run trains a tiny model on one or two threads, chosen at random for each piece.  A piece lasts up to 1.2 s, and
 # longer while no new checkpoint appears (on a busy machine).  The script prints counts.  It exits with 1 if bytes
-# differ or if a piece fails for a reason other than the kill.  ROFORMER_SEED selects the moments.
+# differ or if a piece fails for a reason other than the kill.  A killed `index` or `convert` leaves nothing that opens as
+# whole, and once it has run to its end, nothing but its files.  ROFORMER_SEED selects the moments.
 set -eu
 cd "$(dirname "$0")/.."
 seconds=${1:-600}
 build=${2:-build/release}
+[ $# -le 2 ] && set -- || shift 2
+[ $# -gt 0 ] || set -- pretrain finetune going_back one_folder index convert
 program=$PWD/$build/roformer
 [ -x "$program" ] || { echo "kill_loop.sh: no $program"; exit 2; }
 work=$(mktemp -d "${TMPDIR:-/tmp}/kill-loop-XXXXXX")
@@ -153,7 +156,40 @@ one_folder() {
     done
     echo "$what: $runs runs, $kills kills, $refused refused, in $(($(date +%s) - begun)) s; every run ended with $expected"
 }
-loop pretrain
-loop finetune
-going_back
-one_folder
+
+index() { "$@" index -q -m pre --pooling mean -o "$out" lines.txt; }
+convert() { "$@" convert -q pre "$out" --dtype int8 --overwrite > /dev/null; }
+all_of() { (cd "$1" && find . -type f ! -name .lock -exec sha256sum {} + | LC_ALL=C sort -k 2); }
+whole() {    # whether the folder says that it is
+    case $what in index) [ -e "$out" ] ;; *) [ -e "$out/checksums.json" ] ;; esac
+}
+files() {    # files WHAT   killed before its end, then run to its end
+    what=$1 out=whole-$1
+    awk '{ for (i = 0; i < 3; i++) print $0, i }' text.txt | grep . > lines.txt
+    started=$(date +%s.%N)
+    "$what" "$program"
+    needs=$(date +%s.%N | awk -v from="$started" '{ print $1 - from }')
+    all_of "$out" > expected
+    begun=$(date +%s) runs=0 kills=0 left=0
+    while [ $(($(date +%s) - begun)) -lt "$seconds" ]; do
+        out=$PWD/parts/$what code=137 limit=$needs
+        rm -rf parts && mkdir parts
+        while [ "$code" -ne 0 ]; do
+            ! whole || { all_of "$out" | cmp -s - expected || { echo "$what: $kills kills: not whole: $(ls "$out")"; exit 1; }; break; }
+            step '0 124 137' "$what" timeout --foreground -s KILL "$(draw 0.001 "$limit")" "$program"
+            ! find parts -name '*.tmp-*' | grep -q . || left=$((left + 1))
+            limit=$(awk -v x="$limit" 'BEGIN { print 1.2 * x }')
+        done
+        all_of "$out" | cmp -s - expected || { echo "$what: run $runs ended with $(ls "$out"), not $(ls "whole-$what")"; exit 1; }
+        [ "$(ls parts)" = "$what" ] || { echo "$what: run $runs leaves $(ls parts)"; exit 1; }
+        runs=$((runs + 1))
+    done
+    echo "$what: $runs runs, $kills kills ($left left something temporary), in $(($(date +%s) - begun)) s; every run ended with the files of the uninterrupted one"
+}
+for name; do
+    case $name in
+        pretrain | finetune) loop "$name" ;;
+        index | convert) files "$name" ;;
+        *) "$name" ;;
+    esac
+done

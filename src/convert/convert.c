@@ -309,6 +309,7 @@ static rf_status write_target(struct conversion *c)
     const bool ran = !status && rf__folder_has(c->to, RF_FILE_LOCK);
     if (!status) status = rf__folder_lock(c->to, &lock, c->why);
     if (status) return status;
+    rf__folder_sweep(c->to);                                            /* of conversions that were killed */
     status = write_files(c);
     rf__folder_unlock(c->to, lock, !ran);
     return status;

@@ -63,24 +63,35 @@ rf_status rf_index_options_of_sized(const rf_pipeline *p, const rf_embed_options
 
 static rf_status failed(rf_error *why, const char *path, const char *verb)
 {
-    return rf_fail(why, RF_EIO, "%s: cannot %s: %s", path, verb, strerror(errno));
+    return rf_fail(why, RF_EIO, "%s: cannot %s: %s", path, verb, rf__os_reason(errno));
 }
 
 /* ---- creation ---------------------------------------------------------------------------------------------------- */
+
+/* Also NAME.tmp-..., before it is renamed. */
+static bool is_of_writer(const char *name)
+{
+    const char *const more[] = {RF_FILE_INDEX, RF_FILE_CHECKSUMS};
+    for (size_t i = 0; i < RF__INDEX_FILES + RF_COUNT(more); i++) {
+        const char *own = i < RF__INDEX_FILES ? rf__index_file[i] : more[i - RF__INDEX_FILES];
+        const size_t n = strlen(own);
+        if (!strncmp(name, own, n) && (!name[n] || !strncmp(name + n, ".tmp-", 5))) return true;
+    }
+    return false;
+}
 
 /* Removes the files that a writer creates from a temporary folder, and nothing else. */
 static void remove_folder(const char *folder)
 {
     char path[4096];
-    const char *const more[] = {RF_FILE_INDEX, RF_FILE_CHECKSUMS};
-    for (int i = 0; i < RF__INDEX_FILES; i++)
-        if (!rf__path(path, sizeof path, folder, rf__index_file[i], NULL)) rf__os_remove(path);
-    for (size_t i = 0; i < RF_COUNT(more); i++)
-        if (!rf__path(path, sizeof path, folder, more[i], NULL)) rf__os_remove(path);
+    rf__os_folder *f = rf__os_folder_open(folder);
+    for (const char *name; f && (name = rf__os_next(f, NULL));)
+        if (is_of_writer(name) && !rf__path(path, sizeof path, folder, name, NULL)) rf__os_remove(path);
+    rf__os_folder_close(f);
     rf__os_remove_folder(folder);
 }
 
-/* NAME.tmp-<pid>-<n> whose lines no process has locked. */
+/* NAME.tmp-<pid>-<n> whose lines no process has locked, or which has none while its process has ended. */
 static bool is_abandoned(const char *name, const char *prefix, const char *folder)
 {
     static const char digits[] = "0123456789";
@@ -90,8 +101,9 @@ static bool is_abandoned(const char *name, const char *prefix, const char *folde
     if (n == pid || *n != '-' || !n[1] || n[1 + strspn(n + 1, digits)]) return false;
     if (rf__path(path, sizeof path, folder, RF_FILE_INDEX_LINES, NULL)) return false;
     const int fd = rf__os_open(path, RF__OS_WRITE | RF__OS_NO_LINK);
-    const bool left = fd >= 0 && !rf__os_lock(fd);
-    if (fd >= 0) rf__os_close(fd);
+    if (fd < 0) return errno == ENOENT && rf__os_process_ended(strtol(pid, NULL, 10));
+    const bool left = !rf__os_lock(fd);
+    rf__os_close(fd);
     return left;
 }
 
