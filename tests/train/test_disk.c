@@ -1,9 +1,8 @@
 /* test_disk.c — mirrors src/train/checkpoint/checkpoint.c, src/train/log/metrics.c and src/train/log/events.c: the
- * system calls that write a run to disk fail, in this process.  The linker redirects the calls (--wrap,
- * CMakeLists.txt), so that threads are included.
+ * calls that write a run to disk fail, in this process (faulty_disk.h).
  *
  *     the disk is full after n bytes of a checkpoint: nothing, one byte, and all but one byte of every write
- *     the n-th write, sync, close, rename, mkdir fails with EIO, until a run has no n-th
+ *     the n-th write, sync, close, rename, new file or folder fails with EIO, until a run has no n-th
  *     every write is short; every second write is interrupted
  *     the clock of the wall runs backwards
  *     the first of two ranks has no space; ranks are threads (ranks.h)
@@ -14,142 +13,26 @@
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <time.h>
 
 #include <jansson.h>
 
-#include "base/os/os.h"
+#include "faulty_disk.h"
 #include "ranks.h"
 #include "train/checkpoint/checkpoint.h"
 #include "train/checkpoint/folder.h"
 #include "world.h"
 
-ssize_t __real_write(int fd, const void *data, size_t size);
-int __real_fsync(int fd);
-int __real_close(int fd);
-int __real_rename(const char *from, const char *to);
-int __real_mkdir(const char *path, mode_t mode);
 int __real_clock_gettime(clockid_t clock, struct timespec *t);
-ssize_t __wrap_write(int fd, const void *data, size_t size);
-int __wrap_fsync(int fd);
-int __wrap_close(int fd);
-int __wrap_rename(const char *from, const char *to);
-int __wrap_mkdir(const char *path, mode_t mode);
 int __wrap_clock_gettime(clockid_t clock, struct timespec *t);
 
-/* ---- the plan ---------------------------------------------------------------------------------------------------- */
-
-enum plan { NOTHING, COUNT_WRITES, FULL, NTH_FAILS, LOG_IS_LOST, SHORT, INTERRUPTED };
-
-enum { WRITES = 4096, FAILED = 64 };
-
-static struct {
-    _Atomic int plan;
-    _Atomic long space;                 /* FULL: bytes of the checkpoint that still fit                               */
-    _Atomic long n, seen;               /* NTH_FAILS: the n-th call fails; calls so far                               */
-    _Atomic int hits;                   /* number of calls that failed                                                */
-    long size[WRITES];                  /* COUNT_WRITES: sizes of the writes of a checkpoint                          */
-    _Atomic int writes;
-    char unsynced[FAILED][512];         /* files whose sync failed                                                    */
-    _Atomic int failed;
-    _Atomic int again;                  /* syncs of a file whose sync had failed                                      */
-    _Atomic bool backwards;
-} plan;
-
-static char root[4096];
-
-static bool name_of(int fd, char *path, size_t size)
-{
-    char link[64];
-    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-    const ssize_t n = readlink(link, path, size - 1);
-    path[n > 0 ? n : 0] = 0;
-    return *root && strstr(path, root) == path;
-}
-
-static bool in_checkpoint(int fd)
-{
-    char path[4096];
-    return name_of(fd, path, sizeof path) && strstr(path, "/.tmp-");
-}
-
-static bool nth(void)
-{
-    if (plan.plan != NTH_FAILS || ++plan.seen != plan.n) return false;
-    plan.hits++;
-    errno = EIO;
-    return true;
-}
-
-ssize_t __wrap_write(int fd, const void *data, size_t size)
-{
-    char path[4096];
-    const int now = plan.plan;
-    if (now == NOTHING || !name_of(fd, path, sizeof path)) return __real_write(fd, data, size);
-    if (now == COUNT_WRITES && in_checkpoint(fd) && plan.writes < WRITES) plan.size[plan.writes++] = (long)size;
-    if (now == NTH_FAILS && nth()) return -1;
-    if (now == SHORT && size > 1) return __real_write(fd, data, 1 + size / 2);
-    if (now == INTERRUPTED && ++plan.seen % 2) return errno = EINTR, -1;
-    if (now != FULL || !in_checkpoint(fd)) return __real_write(fd, data, size);
-    const long space = plan.space;
-    if ((long)size <= space) {
-        plan.space -= (long)size;
-        return __real_write(fd, data, size);
-    }
-    plan.hits++;
-    plan.space = 0;
-    if (space) return __real_write(fd, data, (size_t)space);
-    errno = ENOSPC;
-    return -1;
-}
-
-/* A file whose sync failed may have lost pages that now count as written: syncing it again proves nothing. */
-int __wrap_fsync(int fd)
-{
-    char path[4096];
-    struct stat st;
-    if (!name_of(fd, path, sizeof path) || fstat(fd, &st)) return __real_fsync(fd);
-    if (plan.plan == LOG_IS_LOST && strstr(path, "/metrics.jsonl")) {
-        errno = EIO;
-        if (plan.hits) plan.again++;
-        return plan.hits++ ? 0 : -1;
-    }
-    if (plan.plan != NTH_FAILS) return __real_fsync(fd);
-    for (int i = 0; i < plan.failed && S_ISREG(st.st_mode); i++)
-        if (!strcmp(plan.unsynced[i], path)) plan.again++;
-    if (!nth()) return __real_fsync(fd);
-    snprintf(plan.unsynced[plan.failed++], sizeof plan.unsynced[0], "%.500s", path);
-    return -1;
-}
-
-int __wrap_close(int fd)
-{
-    char path[4096];
-    struct stat st;
-    const bool ours =
-        plan.plan == NTH_FAILS && name_of(fd, path, sizeof path) && !fstat(fd, &st) && S_ISREG(st.st_mode);
-    if (!ours || !nth()) return __real_close(fd);
-    __real_close(fd);
-    errno = EIO;
-    return -1;
-}
-
-int __wrap_rename(const char *from, const char *to)
-{
-    return *root && strstr(from, root) == from && nth() ? -1 : __real_rename(from, to);
-}
-
-int __wrap_mkdir(const char *path, mode_t mode)
-{
-    return *root && strstr(path, root) == path && nth() ? -1 : __real_mkdir(path, mode);
-}
+static _Atomic bool backwards;
 
 int __wrap_clock_gettime(clockid_t clock, struct timespec *t)
 {
     static _Atomic long calls;
     const int result = __real_clock_gettime(clock, t);
-    if (plan.backwards && clock == CLOCK_REALTIME) t->tv_sec -= 3600 * ++calls;
+    if (backwards && clock == CLOCK_REALTIME) t->tv_sec -= 3600 * ++calls;
     return result;
 }
 
@@ -160,13 +43,14 @@ typedef struct run { world w; char *out; rf_ctx *ctx; rf_error why; int refused;
 static run begin(void)
 {
     run r = {.w = make_world(), .ctx = t_ctx(1, NULL)};
+    disk.part = "/.tmp-";               /* checkpoints                                                                */
     r.out = tiny_path(r.w.model, "out");
     return r;
 }
 
 static void end(run *r)
 {
-    *root = 0;
+    *disk.root = 0;
     rf_ctx_free(r->ctx);
     end_world(&r->w);
     free(r->out);
@@ -178,8 +62,8 @@ static int heard(void *user, const rf_train_progress *p)
     run *r = user;
     if (strcmp(p->event, "note") || !strstr(p->note, "no checkpoint at step")) return RF_TRAIN_GO;
     r->refused++;
-    if (plan.plan != FULL) return RF_TRAIN_GO;
-    plan.plan = NOTHING;
+    if (disk.plan != DISK_FULL) return RF_TRAIN_GO;
+    disk.plan = DISK_WORKS;
     if (tiny_count(r->out, ".tmp-")) fail_msg("a checkpoint that could not be saved is still there");
     if (tiny_has(r->out, "checkpoint-4")) fail_msg("a checkpoint that could not be saved is there");
     char *path = tiny_path(r->out, "checkpoint-2");
@@ -198,14 +82,14 @@ static rf_status go(run *r, int64_t stop_after, bool resumed)
     o.stop_after = stop_after;
     if (resumed) o.resume_from_checkpoint = "latest";
     r->why = (rf_error){0};
-    snprintf(root, sizeof root, "%s", r->out);
+    snprintf(disk.root, sizeof disk.root, "%s", r->out);
     return rf_pretrain(r->ctx, &o, heard, r, &r->why);
 }
 
 static void first_two(run *r)
 {
     rf__os_remove_tree(r->out);
-    plan.plan = NOTHING;
+    disk.plan = DISK_WORKS;
     r->refused = 0;
     if (go(r, 2, false) != RF_ESTOPPED) fail_msg("%s", r->why.text);
 }
@@ -224,18 +108,11 @@ static void same(result a, result b, const char *what, long n)
 
 static result undisturbed(run *r)
 {
-    plan.writes = 0;
     first_two(r);
-    plan.plan = COUNT_WRITES;
+    disk_begin(DISK_COUNTS);
     if (go(r, 0, true)) fail_msg("%s", r->why.text);
-    plan.plan = NOTHING;
+    disk.plan = DISK_WORKS;
     return result_of(r);
-}
-
-static long stride(void)
-{
-    const char *text = getenv("ROFORMER_SWEEP");
-    return text ? rf__max64(1, atol(text)) : 11;
 }
 
 /* ---- tests ------------------------------------------------------------------------------------------------------- */
@@ -245,18 +122,17 @@ static void full_at_any_byte(void **state)
     (void)state;
     run r = begin();
     const result expected = undisturbed(&r);
-    const int writes = plan.writes / 2;                  /* of checkpoint-4; those of checkpoint-6 are the other half */
+    const int writes = disk.writes / 2;                  /* of checkpoint-4; those of checkpoint-6 are the other half */
     long before = 0, points = 0;
-    assert_in_range(writes, 20, WRITES / 2 - 1);
-    for (int i = 0; i < writes; before += plan.size[i++])
+    assert_in_range(writes, 20, DISK_WRITES / 2 - 1);
+    for (int i = 0; i < writes; before += disk.size[i++])
         for (int part = 0; part < 3; part++) {
-            if ((i * 3 + part) % stride()) continue;
+            if ((i * 3 + part) % disk_stride(11)) continue;
             first_two(&r);
-            plan.space = before + (part == 0 ? 0 : part == 1 ? 1 : plan.size[i] - 1);
-            plan.hits = 0;
-            plan.plan = FULL;
+            disk.space = before + (part == 0 ? 0 : part == 1 ? 1 : disk.size[i] - 1);
+            disk_begin(DISK_FULL);
             if (go(&r, 0, true)) fail_msg("full in write %d: %s", i, r.why.text);
-            if (!plan.hits || r.refused != 1)
+            if (!disk.hits || r.refused != 1)
                 fail_msg("full in write %d of %d: %d checkpoints were refused", i, writes, r.refused);
             same(result_of(&r), expected, "full", i);
             points++;
@@ -271,17 +147,15 @@ static void any_call_fails(void **state)
     run r = begin();
     const result expected = undisturbed(&r);
     long n = 1, points = 0, ended = 0;
-    for (bool reached = true; reached; n += stride(), points++) {
+    for (bool reached = true; reached; n += disk_stride(11), points++) {
         first_two(&r);
-        plan.n = n;
-        plan.seen = 0;
-        plan.hits = plan.failed = plan.again = 0;
-        plan.plan = NTH_FAILS;
+        disk.n = n;
+        disk_begin(DISK_NTH_FAILS);
         const rf_status status = go(&r, 0, true);
-        plan.plan = NOTHING;
-        reached = plan.hits > 0;
+        disk.plan = DISK_WORKS;
+        reached = disk.hits > 0;
         if (status && status != RF_EIO) fail_msg("call %ld: status %d, %s", n, status, r.why.text);
-        if (plan.again) fail_msg("call %ld: %s was synced again", n, plan.unsynced[0]);
+        if (disk.again) fail_msg("call %ld: %s was synced again", n, disk.unsynced[0]);
         for (int step = 2; step <= 6; step += 2) {
             char name[32];
             snprintf(name, sizeof name, "checkpoint-%d", step);
@@ -296,7 +170,7 @@ static void any_call_fails(void **state)
         same(result_of(&r), expected, "a call failed", n);
         assert_int_equal(tiny_count(r.out, ".tmp-"), 0);
     }
-    print_message("           %ld of %ld calls, %ld ended the run\n", points - 1, n - stride() - 1, ended);
+    print_message("           %ld of %ld calls, %ld ended the run\n", points - 1, n - disk_stride(11) - 1, ended);
     assert_true(ended > 0 && ended < points);
     end(&r);
 }
@@ -308,14 +182,14 @@ static void the_log_is_lost(void **state)
     run r = begin();
     const result expected = undisturbed(&r);
     first_two(&r);
-    plan.hits = plan.again = 0;
-    plan.plan = LOG_IS_LOST;
+    disk.part = "/metrics.jsonl";
+    disk_begin(DISK_LOSES);
     const rf_status status = go(&r, 0, true);
-    plan.plan = NOTHING;
+    disk.plan = DISK_WORKS;
     assert_int_equal(status, RF_EIO);
     t_failed(&r.why, RF_EIO, "metrics.jsonl: cannot sync: an earlier sync failed");
-    assert_int_equal(plan.hits, 1);
-    assert_int_equal(plan.again, 0);
+    assert_int_equal(disk.hits, 1);
+    assert_int_equal(disk.again, 0);
     assert_true(tiny_has(r.out, "checkpoint-2") && !tiny_has(r.out, "checkpoint-6"));
     if (go(&r, 0, true)) fail_msg("%s", r.why.text);
     same(result_of(&r), expected, "the log was lost", 0);
@@ -327,12 +201,12 @@ static void short_and_interrupted_writes(void **state)
     (void)state;
     run r = begin();
     const result expected = undisturbed(&r);
-    static const enum plan how[] = {SHORT, INTERRUPTED};
+    static const enum disk_plan how[] = {DISK_SHORT, DISK_INTERRUPTED};
     for (size_t i = 0; i < RF_COUNT(how); i++) {
         first_two(&r);
-        plan.plan = how[i];
+        disk_begin(how[i]);
         const rf_status status = go(&r, 0, true);
-        plan.plan = NOTHING;
+        disk.plan = DISK_WORKS;
         if (status || r.refused) fail_msg("plan %d: %s", (int)how[i], r.why.text);
         same(result_of(&r), expected, "short or interrupted", (long)i);
     }
@@ -348,7 +222,7 @@ static int member_heard(void *user, const rf_train_progress *p)
     member *m = user;
     if (strcmp(p->event, "note") || !strstr(p->note, "no checkpoint at step")) return RF_TRAIN_GO;
     m->refused++;
-    if (!m->for_ever) plan.plan = NOTHING;
+    if (!m->for_ever) disk.plan = DISK_WORKS;
     return RF_TRAIN_GO;
 }
 
@@ -379,24 +253,23 @@ static void full_at_the_first_rank(void **state)
     ranks_one out[RANKS_MOST];
     const result expected = undisturbed(&r);
     long bytes = 0;
-    for (int i = 0; i < plan.writes / 2; i++) bytes += plan.size[i];
+    for (int i = 0; i < disk.writes / 2; i++) bytes += disk.size[i];
     for (int k = 0; k < POINTS; k++) {
         member m[RANKS] = {{&r, 2, false, 0}, {&r, 2, false, 0}};
         first_two(&r);
-        plan.space = bytes * k / POINTS;
-        plan.hits = 0;
-        plan.plan = FULL;
+        disk.space = bytes * k / POINTS;
+        disk_begin(DISK_FULL);
         if (ranks_run(RANKS, train, m, sizeof *m, out)) fail_msg("point %d: %s", k, out[0].why.text);
-        if (!plan.hits || m[0].refused != 1 || m[1].refused != 1)
+        if (!disk.hits || m[0].refused != 1 || m[1].refused != 1)
             fail_msg("point %d: refused %d and %d", k, m[0].refused, m[1].refused);
         same(result_of(&r), expected, "full at the first of two ranks", k);
     }
     member m[RANKS] = {{&r, 1, true, 0}, {&r, 1, true, 0}};
     first_two(&r);
-    plan.space = 0;
-    plan.plan = FULL;
+    disk.space = 0;
+    disk_begin(DISK_FULL);
     assert_int_equal(ranks_run(RANKS, train, m, sizeof *m, out), RF_EIO);
-    plan.plan = NOTHING;
+    disk.plan = DISK_WORKS;
     for (int i = 0; i < RANKS; i++) {
         t_failed(&out[i].why, RF_EIO, "3 checkpoints in a row could not be saved");
         assert_int_equal(out[i].comm.c.agreed, 1);
@@ -414,10 +287,10 @@ static void the_clock_runs_backwards(void **state)
     (void)state;
     run r = begin();
     const result expected = undisturbed(&r);
-    plan.backwards = true;
+    backwards = true;
     first_two(&r);
     const rf_status status = go(&r, 0, true);
-    plan.backwards = false;
+    backwards = false;
     if (status) fail_msg("%s", r.why.text);
     same(result_of(&r), expected, "clock", 0);
     char *path = tiny_path(r.out, "metrics.jsonl"), line[1024];
@@ -440,7 +313,9 @@ static void the_clock_runs_backwards(void **state)
 
 int main(void)
 {
-    if (!getenv("TMPDIR") && !access("/dev/shm", W_OK)) setenv("TMPDIR", "/dev/shm", 1);        /* thousands of syncs */
+#ifdef __linux__
+    if (!getenv("TMPDIR") && rf__os_writable("/dev/shm")) setenv("TMPDIR", "/dev/shm", 1);      /* thousands of syncs */
+#endif
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(full_at_any_byte),
         cmocka_unit_test(any_call_fails),
