@@ -48,7 +48,12 @@ static void compare(rf_ctx *ctx, const char *folder, const char *text)
     const int32_t start[2] = {0, (int32_t)e.n};
     const rf_batch b = {.N = (int64_t)e.n, .B = 1, .id = e.id, .start = start};
 
-    snprintf(command, sizeof command, "'%s' --logits '%s' \"%s\"", T_TWIN, folder, text);
+#ifdef _WIN32                                           /* cmd removes the outer quotes */
+    static const char line[] = "\"\"%s\" --logits \"%s\" \"%s\"\"";
+#else
+    static const char line[] = "'%s' --logits '%s' \"%s\"";
+#endif
+    snprintf(command, sizeof command, line, T_TWIN, folder, text);
     FILE *twin = popen(command, "r");
     if (!twin) fail_msg("cannot run %s", command);
     const int64_t V = rf_model_config(m)->vocab_size;

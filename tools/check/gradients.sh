@@ -7,7 +7,7 @@ shift
 cd "$(dirname "$0")/../.."
 for program; do
     record=$seen/$(basename "$program" .exe)
-    [ -e "$record" ] && [ ! "$record" -ot "$program" ] && cat "$record"
+    [ -e "$record" ] && [ ! "$record" -ot "$program" ] && tr -d '\r' < "$record"         # of Windows' lines
 done | sort -u > "$seen/all"
 bad=0
 rows=$(sed -n 's/^RFO(\([a-z_0-9]*\),.*/\1/p' src/graph/ops.def)
