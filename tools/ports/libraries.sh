@@ -261,11 +261,11 @@ x86_64-windows)
     wine=$(command -v wine64 || echo /usr/lib/wine/wine64)
     if [ -x "$wine" ]; then
         # A program that starts Wine's services gives them its output, whose end ctest would await; so they are started
-        # before, once, and end 30 seconds after the last program.
+        # before, unless they run, and end 30 seconds after the last program.
         run=$folder/run
         script run << END
 export WINEPREFIX="\${WINEPREFIX:-$folder/wine}" WINEDEBUG="\${WINEDEBUG:--all}"
-flock -o "$folder/wine.lock" \\
+"${wine%/*}/wineserver64" -k0 2> /dev/null || flock -o "$folder/wine.lock" \\
     sh -c '"${wine%/*}/wineserver64" -p30 && exec "$wine" wineboot' > /dev/null 2>&1 < /dev/null
 exec "$wine" "\$@"
 END

@@ -95,6 +95,7 @@ holds out '"shape": ['
 expect 0 '' "$program" info --env
 # Every unit that this kind of processor may have is named, with what becomes of it.
 case $(uname -m) in x86_64) units="avx2 fma avx512_vnni avx512_bf16 amx_tile" ;; *) units="asimd i8mm" ;; esac
+[ "$posix" ] || units=
 for unit in $units; do
     line=$(sed -n "s/^  $unit  *//p" out)
     if grep -qE "^(flags|Features).* $unit( |\$)" /proc/cpuinfo; then
@@ -119,6 +120,8 @@ holds out 'rungs'
 rm -rf bare && mkdir bare
 expect 4 'bare/config.json' "$program" info -m bare
 [ ! -s out ] || fail "info prints before it fails: $(cat out)"
+
+[ "$posix" ] || done_testing                            # Windows cuts no file that is mapped
 
 # The file is cut while the program waits for a line.
 fresh

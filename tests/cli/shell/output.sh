@@ -54,9 +54,10 @@ expect 3 'not UTF-8' "$program" embed -m model -o v.npy bad
 [ "$(cat v.npy)" = old ] || fail "a failure replaced the file"
 expect 0 '' "$program" embed -m model -o v.npy lines
 [ "$(head -c 6 v.npy | tail -c 5)" = NUMPY ] || fail "the file was not replaced"
-case $(ls -l v.npy) in -rw-r-----*) ;; *) fail "the mode changed: $(ls -l v.npy)" ;; esac
+case $(ls -l v.npy) in -rw-r-----*) ;; *) [ -z "$posix" ] || fail "the mode changed: $(ls -l v.npy)" ;; esac
 
 # A symbolic link stays, and what it leads to is written, there or not; a circle of links is said.
+if [ "$posix" ]; then
 mkdir far && echo old > far/v.npy && ln -s far/v.npy link.npy && ln -s ../far/new.npy far/two.npy && ln -s far/two.npy one.npy && ln -s circle circle
 for name in link one; do
     expect 0 '' "$program" embed -m model -o $name.npy lines
@@ -65,6 +66,7 @@ done
 same far/v.npy v.npy 'through a link'
 same far/new.npy v.npy 'through two links, to a new file'
 expect 4 'circle: cannot open' "$program" embed -m model -o circle lines
+fi
 
 # The name's suffix decides the format, where --format does not.
 expect 0 '' "$program" embed -m model -o v.jsonl lines
@@ -75,20 +77,26 @@ expect 0 '' "$program" embed -m model --format npy -o v.jsonl lines
 same v.jsonl v.npy '--format takes effect'
 
 # What is read is not overwritten.
-cp lines kept && ln -s lines also
+cp lines kept
 expect 2 '--output: .*lines.*input' "$program" embed -m model -o ./lines v.npy lines
-expect 2 '--output: also.*input' "$program" embed -m model -o also lines
 expect 2 '--output: lines.*input' "$program" prepare --text lines --model model -o lines
 expect 2 'kept: .*token cache' "$program" prepare --text lines --model model -o kept
 expect 2 '--output: lines.*input' "$program" predict -m model --input lines -o lines
+same lines kept 'an input that was named as output'
+mkdir theirs && echo '{}' > theirs/tokenizer.json
+expect 4 'theirs/tokenizer.json.*--overwrite' "$program" vocab --text lines -o theirs --size 40
+[ "$(ls | grep -c '\.tmp-')" -eq 0 ] || fail "temporary files are left: $(ls)"
+[ "$posix" ] || done_testing
+
+# Links, also of what is read; a pipe; a file system that is full.
+ln -s lines also
+expect 2 '--output: also.*input' "$program" embed -m model -o also lines
 input=lines expect 2 '--output: lines.*input' "$program" embed -m model -o lines
 same lines kept 'an input that was named as output'
 [ -L also ] || fail "a link was replaced"
 ln -s far/b.cache link.cache
 expect 0 '' "$program" prepare -q --text lines --model model -o link.cache
 [ -L link.cache ] && [ -s far/b.cache ] || fail "prepare replaced a link"
-mkdir theirs && echo '{}' > theirs/tokenizer.json
-expect 4 'theirs/tokenizer.json.*--overwrite' "$program" vocab --text lines -o theirs --size 40
 mkfifo pipe
 cat pipe > through &
 "$program" embed -m model -o pipe lines || fail "-o into a FIFO"

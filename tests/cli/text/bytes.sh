@@ -18,7 +18,7 @@ input=line expect 0 '' "$program" tokenize -m base --json
 holds out '"tokens":["[CLS]","c","a","f","<0xC3>","<0xA9>","<0x20>","[MASK]","[SEP]"]'
 holds out '"offsets":[[0,0],[0,1],[1,2],[2,3],[3,4],[3,4],[4,5],[5,11],[0,0]]'
 holds out '"ids":[2,104,102,107,200,174,37,4,3]'
-expect 3 'not UTF-8' "$program" tokenize -m base "$(printf 'caf\351')"
+[ -z "$posix" ] || expect 3 'not UTF-8' "$program" tokenize -m base "$(printf 'caf\351')"          # Windows' arguments are UTF-16
 
 tokens=261 title='bytes of UTF-8' files=special_tokens_map.json card='transformers has no class for this tokenizer'
 . "$here/every_command"

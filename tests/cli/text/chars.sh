@@ -28,7 +28,7 @@ printf 'caf\303\251 Q[MASK]\n' > line
 input=line expect 0 '' "$program" tokenize -m base --json
 holds out '"tokens":["[CLS]","c","a","f","é","<U+0020>","[UNK]","[MASK]","[SEP]"]'
 holds out '"offsets":[[0,0],[0,1],[1,2],[2,3],[3,4],[4,5],[5,6],[6,12],[0,0]]'
-expect 3 'not UTF-8' "$program" tokenize -m base "$(printf 'caf\351')"
+[ -z "$posix" ] || expect 3 'not UTF-8' "$program" tokenize -m base "$(printf 'caf\351')"          # Windows' arguments are UTF-16
 
 tokens=$(grep -c : base/vocab.json) title=characters files=vocab.json card='transformers has no class for this tokenizer'
 . "$here/every_command"

@@ -42,7 +42,7 @@ expect 4 'base/spiece.model: .*--overwrite' "$program" vocab --type unigram --te
 # Text and back.
 expect 0 '' "$program" tokenize -m base --json 'café  [MASK]'
 grep -q '"tokens":\["\[CLS\]","▁[^ ]*","\[MASK\]","\[SEP\]"\]' out || fail "tokens: $(cat out)"
-expect 3 'not UTF-8' "$program" tokenize -m base "$(printf 'caf\351')"
+[ -z "$posix" ] || expect 3 'not UTF-8' "$program" tokenize -m base "$(printf 'caf\351')"          # Windows' arguments are UTF-16
 
 # A model by others: a folder with nothing but it; special tokens are its own, or follow its pieces.
 mkdir others

@@ -27,7 +27,7 @@ printf 'a\355\240\200' > bad
 input=bad expect 3 ':1: byte 2 \(0xed\) is not UTF-8' "$program" tokenize -m model
 printf '\275\361\314\354\314\354\306\370\n' > gbk
 input=gbk expect 3 'UTF-8.*iconv -f GB18030 -t UTF-8' "$program" tokenize -m model
-expect 3 'text 2: byte 1 \(0xc0\)' "$program" tokenize -m model fine "$(printf '\300\257')"
+[ -z "$posix" ] || expect 3 'text 2: byte 1 \(0xc0\)' "$program" tokenize -m model fine "$(printf '\300\257')"
 
 # A zero byte inside a line, a very long word, a very long line: all answered, in linear time.
 printf 'the\000city\n' | "$program" tokenize -m model --json > got && holds got '"tokens":["[CLS]",'

@@ -20,7 +20,7 @@ printf 'before' > d.npy
 same a.npy b.npy "pipe"
 same a.npy c.npy "-o"
 same a.npy e.npy "-o -"
-tail -c +7 d.npy > d && same a.npy d "appended"
+tail -c +7 d.npy > d && { [ -z "$posix" ] || same a.npy d "appended"; }       # Windows appends otherwise
 head -c 128 a.npy | tail -c +11 | grep -qF "{'descr': '<f4', 'fortran_order': False, 'shape': ($lines, $width), }" || fail "header: $(head -c 128 a.npy)"
 [ "$(head -c 8 a.npy | od -An -tx1 | tr -d ' \n')" = 934e554d50590100 ] || fail "magic"
 [ "$(head -c 10 a.npy | tail -c 2 | od -An -tu2 | tr -d ' ')" -eq 118 ] || fail "length of the header"

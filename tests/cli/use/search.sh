@@ -110,6 +110,8 @@ expect 3 'half: expected at least one text to index' "$program" index -m model -
 expect 4 'no-such' "$program" index -m model -o half full no-such
 ls -d half* > note 2>&1 && fail "something was left: $(cat note)"
 
+[ "$posix" ] || done_testing
+
 # Ended by a signal: nothing is there.
 mkfifo pipe
 "$program" index -q -m model -o half pipe & pid=$!
