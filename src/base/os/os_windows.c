@@ -151,10 +151,11 @@ static double left_in_job(void)
     return limit - (double)own.PrivateUsage;
 }
 
+/* Wine answers the second of two threads that ask at once with zeros. */
 double rf__memory_left(void)
 {
     MEMORYSTATUSEX m = {.dwLength = sizeof m};
-    if (!GlobalMemoryStatusEx(&m)) return 0;
+    if (!GlobalMemoryStatusEx(&m) || !m.ullTotalPhys) return 0;
     const double most = fmin((double)m.ullAvailPhys, (double)m.ullAvailPageFile);   /* what may still be committed */
     return fmax(1, fmin(most, left_in_job()));
 }

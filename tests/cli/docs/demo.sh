@@ -15,7 +15,7 @@ expect 4 'no-such' "$program" demo -m model --lines no-such
 [ ! -s out ] || fail "blanks are filled before a file is missed: $(head -3 out)"
 
 # The name of a shipped model is not its folder: the message says where that is.
-expect 4 'roformer-small-zh: expected a model folder, got no file of this name; the shipped model of this name is /.*roformer-small-zh' \
+expect 4 'roformer-small-zh: expected a model folder, got no file of this name; the shipped model of this name is .*roformer-small-zh' \
     "$program" fill-mask -m roformer-small-zh '[MASK]'
 
 # Vectors by another model than the blanks: what similarity prints with it.
@@ -30,7 +30,7 @@ tail -8 out | head -6 > matrix
 "$program" similarity -m vectors sentences > expected; same matrix expected "cosines of the other model"
 "$program" similarity -m model sentences > other; cmp -s matrix other && fail "one model made all vectors"
 expect 3 'masked-language-model head' "$program" demo -m vectors
-[ -z "$(ls tmp)" ] || fail "folders are left: $(ls tmp)"
+[ -z "$(ls tmp | grep -v "^wine-")" ] || fail "folders are left: $(ls tmp)"
 
 # What README.md shows is what the shipped models answer; on other processors the last digits are others.
 sh "$repository/tools/demo_excerpt.sh" "$program" > excerpt
@@ -50,5 +50,5 @@ awk 'function parts(s, word) { gsub(/[█▏▎▍▌▋▊▉#]+/, "", s); retu
     END { if (!told && FNR != lines) print lines " lines are " FNR " now" }' shown excerpt > differences
 [ ! -s differences ] || fail "README.md shows what make demo does not: $(cat differences)
     cure: sh tools/demo_excerpt.sh build/release/roformer --renew"
-[ -z "$(ls tmp)" ] || fail "folders are left: $(ls tmp)"
+[ -z "$(ls tmp | grep -v "^wine-")" ] || fail "folders are left: $(ls tmp)"
 done_testing

@@ -44,6 +44,18 @@ exec 3>&-
 wait $pid
 rm -f hold has
 
+# A disk that is full, where one can be made.
+if [ "$(id -u)" -eq 0 ] && mkdir small && mount -t tmpfs -o size=64k tmpfs small 2> /dev/null; then
+    yes 'the city of the old river' | head -2000 > many
+    echo old > small/v.npy
+    expect 4 'small/v.npy: cannot write: No space left' "$program" embed -q -m model -o small/v.npy many
+    [ "$(cat small/v.npy)" = old ] || fail "the old file is lost"
+    expect 4 'small/new/.*: cannot write: No space left' "$program" index -q -m model -o small/new many
+    expect 4 'small/model/.*: cannot .*: No space left' "$program" convert -q model small/model
+    [ -z "$(find small -name '*tmp*')" ] || fail "left behind: $(find small)"
+    umount small
+fi
+
 # Long names; a name of another case is the same one.
 long=$(printf '%0120d' 1)
 mkdir -p "$long/$long/$long" && cp -r model lines "$long/$long/$long"
