@@ -7,6 +7,7 @@
  *     roformer_open    opens it, from files in memory
  *     roformer_close   closes it; it is listed still
  *     roformer_call    the answer of a route, valid until the next call
+ *     roformer_threads how many threads compute, before the first of these; 1 if it is not called
  *
  * What a step of a request leaves for later waits in a queue, which roformer_call empties. An engine without a thread
  * computes a job when it is submitted, so that after the last step the request has its answer. roformer.js calls these
@@ -38,6 +39,7 @@ typedef struct reply {
     size_t size;                       /* bytes of text                                                       */
 } reply;
 
+static int threads = 1;
 static srv_server server;
 static srv_model_option option[MODELS];
 static holding held[MODELS];
@@ -87,7 +89,7 @@ static rf_status start(void)
     rf_ctx *ctx = NULL;
     if (server.slot) return RF_OK;
     rf_ctx_defaults(&c);
-    c.threads = 1;
+    c.threads = threads;
     const rf_status status = rf_ctx_new(&c, &ctx, &failure);
     if (status) return status;
     srv_options o = {.ctx = ctx, .model = option, .auto_truncate = true, .inherited = -1};
@@ -131,6 +133,7 @@ static void close_slot(int i)
     held[i].files = 0;
 }
 
+EXPORT(roformer_threads) void roformer_threads(int n) { threads = n; }
 EXPORT(roformer_space) void *roformer_space(size_t size) { return malloc(size ? size : 1); }
 EXPORT(roformer_free) void roformer_free(void *memory) { free(memory); }
 

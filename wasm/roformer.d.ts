@@ -12,15 +12,21 @@ export interface Answer {
 
 export type Files = Record<string, Uint8Array>;
 
-/** Loads the files of a model folder. `progress` is called with the number of bytes that are there. */
-export function fetchFolder(url: string, names: string[], progress?: (bytes: number) => void): Promise<Files>;
+/** Loads the files of a model folder; Node.js loads them from its files, too. `progress` is called with the number of
+ *  bytes that are there. */
+export function fetchFolder(url: string | URL, names: string[], progress?: (bytes: number) => void): Promise<Files>;
 
 export class Roformer {
   private constructor();
 
-  /** From an address, bytes or a compiled module. Fails with a RoformerError if the browser has no SIMD of WebAssembly,
-   *  if there is not enough memory, or if the address cannot be loaded. */
-  static load(source: string | URL | ArrayBuffer | ArrayBufferView | WebAssembly.Module): Promise<Roformer>;
+  /** From an address (default: that of the file in this package), bytes or a compiled module. With more than one thread,
+   *  and where threads are allowed, `roformer.threads.wasm` is loaded in its place. Fails with a RoformerError if the
+   *  browser has no SIMD of WebAssembly, if there is not enough memory, or if the address cannot be loaded. */
+  static load(source?: string | URL | ArrayBuffer | ArrayBufferView | WebAssembly.Module,
+    options?: { threads?: number }): Promise<Roformer>;
+
+  /** How many threads compute: 1 where no others are allowed. */
+  readonly threads: number;
 
   /** Lists a model in /v1/models, as one that is being loaded. The first name answers requests that name no model. */
   name(name: string): void;
@@ -36,4 +42,7 @@ export class Roformer {
 
   /** The answer as JSON; an error of the route is thrown. */
   ask(path: string, body?: unknown): any;
+
+  /** Ends the threads; then the module cannot be used any more. */
+  end(): void;
 }

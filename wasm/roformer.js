@@ -1,5 +1,5 @@
 /* roformer.js — small language models in a browser or in Node.js: the routes of `roformer serve`, computed by a module
-   of WebAssembly on one thread. README.md describes it, roformer.d.ts its types.
+   of WebAssembly. README.md describes it, roformer.d.ts its types.
 
      const roformer = await Roformer.load(new URL("roformer.wasm", import.meta.url));
      roformer.open("en", await fetchFolder("models/roformer-small-en/", names));
@@ -12,6 +12,9 @@ export class RoformerError extends Error {
     this.status = status;                            /* of an answer; 0: there is none */
   }
 }
+
+const noMemory = (what) => new RoformerError(`There is not enough memory: ${what}. Close other tabs and programs, or use ` +
+  "a smaller model or dtype int8.");
 
 /* ---- WASI: the calls that the module imports; it has no files ---------------------------------------------------- */
 
@@ -26,8 +29,8 @@ function wasiOf(imports, memory) {
       return SUCCESS;
     },
     random_get(to, size) {
-      for (let i = 0; i < size; i += 65536)
-        crypto.getRandomValues(new Uint8Array(memory().buffer, to + i, Math.min(65536, size - i)));
+      for (let i = 0; i < size; i += 65536)                  /* shared memory is refused */
+        new Uint8Array(memory().buffer, to + i).set(crypto.getRandomValues(new Uint8Array(Math.min(65536, size - i))));
       return SUCCESS;
     },
     proc_exit(code) {
@@ -52,18 +55,40 @@ function wasiOf(imports, memory) {
 const WITH_SIMD = new Uint8Array([0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 10, 1, 8, 0,
   65, 0, 253, 15, 253, 98, 11]);
 
+/* Node.js loads files, too. */
+const inNode = !globalThis.location && globalThis.process?.versions?.node !== undefined;
+
+async function absolute(url) {
+  const here = inNode ? (await import("node:url")).pathToFileURL(`${process.cwd()}/`) : globalThis.location?.href;
+  return new URL(url, here);
+}
+
+async function readFile(url) {
+  try {
+    return new Response(await (await import("node:fs/promises")).readFile(url));
+  } catch (e) {
+    throw new RoformerError(`${url} cannot be read: ${e.message}`);
+  }
+}
+
 async function get(url) {
+  if (inNode && url.protocol === "file:") return readFile(url);
   let answer;
   try {
     answer = await fetch(url);
   } catch {
     throw new RoformerError(`${url} cannot be loaded: is this device connected to the network?`);
   }
-  if (!answer.ok) throw new RoformerError(`${url} cannot be loaded: status ${answer.status}.`, answer.status);
+  if (!answer.ok)
+    throw new RoformerError(`${url} cannot be loaded: status ${answer.status}. Is the file there, and may it be read?`,
+      answer.status);
+  if (/^text\/html\b/i.test(answer.headers.get("Content-Type")))
+    throw new RoformerError(`${url} cannot be loaded: a web page came in place of the file. ` +
+      "Does this network ask for a login, or does the host answer with a page where a file is missing?");
   return answer;
 }
 
-/* The bytes of an answer; `progress` is called with the number of those that are there. */
+/* All of an answer; `progress` is called with the number of bytes that are there. */
 async function bytesOf(answer, url, progress) {
   const parts = [], reader = answer.body.getReader();
   let size = 0;
@@ -72,14 +97,19 @@ async function bytesOf(answer, url, progress) {
     try {
       got = await reader.read();
     } catch {
-      throw new RoformerError(`${url} was not loaded to its end: is this device still connected to the network?`);
+      throw new RoformerError(`${url} was not loaded to its end: is this device still connected to the network? ` +
+        "Load it again.");
     }
     if (got.done) break;
     parts.push(got.value);
     size += got.value.length;
     progress?.(size);
   }
-  const all = new Uint8Array(size);
+  return joined(parts, size);
+}
+
+function joined(parts, size) {
+  const all = enough(size, () => new Uint8Array(size));
   let at = 0;
   for (const part of parts) {
     all.set(part, at);
@@ -88,11 +118,20 @@ async function bytesOf(answer, url, progress) {
   return all;
 }
 
+/* The value of `make`, which allocates. */
+function enough(what, make) {
+  try {
+    return make();
+  } catch (e) {
+    throw e instanceof RangeError ? noMemory(`${what} bytes more are needed`) : e;
+  }
+}
+
 /* The files of a folder as {name: bytes}. */
 export async function fetchFolder(url, names, progress) {
-  const base = new URL(url.endsWith("/") ? url : `${url}/`, globalThis.location?.href), files = {}, had = {};
+  const folder = String(url), base = await absolute(folder.endsWith("/") ? folder : `${folder}/`), files = {}, had = {};
   await Promise.all(names.map(async (name) => {
-    const from = new URL(name, base).href;
+    const from = new URL(name, base);
     files[name] = await bytesOf(await get(from), from, (size) => {
       had[name] = size;
       progress?.(Object.values(had).reduce((sum, n) => sum + n, 0));
@@ -101,13 +140,76 @@ export async function fetchFolder(url, names, progress) {
   return files;
 }
 
-/* A name that ends in .gz is that of a compressed module, for servers that compress nothing. */
+/* For servers that compress nothing. */
+async function decompressed(bytes) {
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
+}
+
 async function compile(source) {
   if (source instanceof WebAssembly.Module) return source;
   if (source instanceof ArrayBuffer || ArrayBuffer.isView(source)) return WebAssembly.compile(source);
-  const answer = await get(source), type = { headers: { "Content-Type": "application/wasm" } };
-  const bytes = String(source).endsWith(".gz") ? answer.body.pipeThrough(new DecompressionStream("gzip")) : answer.body;
-  return WebAssembly.compileStreaming(new Response(bytes, type));
+  const url = await absolute(source), bytes = await bytesOf(await get(url), url);
+  try {
+    return await WebAssembly.compile(bytes[0] === 0x1f ? await decompressed(bytes) : bytes);
+  } catch (e) {
+    throw new RoformerError(`${url} is not the module, or is damaged (${e.message}). Load it again; if that does not ` +
+      "help, the file on the host is wrong.");
+  }
+}
+
+/* Shared memory is copied: decoders refuse it. */
+const textOf = (bytes) => new TextDecoder().decode(bytes.buffer instanceof ArrayBuffer ? bytes : bytes.slice());
+
+/* An instance, whose functions and memory are returned. `memory`: that of a module with threads. */
+export async function instantiate(module, memory) {
+  let exports;
+  const wasi = wasiOf(WebAssembly.Module.imports(module), () => memory ?? exports.memory);
+  ({ exports } = await WebAssembly.instantiate(module, { wasi_snapshot_preview1: wasi, env: { memory } }));
+  return { memory, ...exports };
+}
+
+/* ---- threads: workers with instances of their own over one memory (thread.js) ------------------------------------- */
+
+const FIRST_PAGES = 256, STACK = 1 << 20;                /* as in CMakeLists.txt */
+
+/* The memory grows up to its maximum, for which a small device may not have the addresses. */
+function sharedMemory() {
+  for (const maximum of [65535, 32768, 16384]) {
+    try {
+      return new WebAssembly.Memory({ initial: FIRST_PAGES, maximum, shared: true });
+    } catch (e) {
+      if (!(e instanceof RangeError)) throw e;
+    }
+  }
+  throw new RangeError();
+}
+
+/* Browsers allow shared memory to pages that are isolated from other origins, and waiting to workers. */
+const mayShare = () => typeof SharedArrayBuffer === "function" && typeof document === "undefined" &&
+  globalThis.crossOriginIsolated !== false;
+
+/* The module with threads is the file beside the one without. */
+const withThreads = (source) => typeof source === "string" || source instanceof URL
+  ? String(source).replace(/\.wasm(?=$|\.gz$)/, ".threads.wasm") : source;
+
+async function newWorker() {
+  const url = new URL("thread.js", import.meta.url);
+  if (globalThis.Worker) return new Worker(url, { type: "module" });
+  const worker = new (await import("node:worker_threads")).Worker(url);
+  worker.addEventListener = (type, then) => worker.on(type, (data) => then({ data, message: data.message }));
+  return worker;
+}
+
+/* A worker that takes jobs; what it gets is in the memory of the module. */
+async function startThread(message) {
+  const worker = await newWorker();
+  await new Promise((resolve, reject) => {
+    worker.addEventListener("message", resolve);
+    worker.addEventListener("error", (e) => reject(new RoformerError(`A thread cannot be started: ${e.message}`)));
+    worker.postMessage(message);
+  });
+  worker.unref?.();                                      /* Node.js does not wait for it */
+  return worker;
 }
 
 /* ---- a module ---------------------------------------------------------------------------------------------------- */
@@ -115,21 +217,47 @@ async function compile(source) {
 export class Roformer {
   #exports;
   #ended = null;
+  #workers = [];
 
-  static async load(source) {
+  static async load(source = new URL("roformer.wasm", import.meta.url), { threads = 1 } = {}) {
     if (!WebAssembly.validate(WITH_SIMD))
       throw new RoformerError("This browser is too old: it has no SIMD instructions of WebAssembly, which Chrome 91, " +
         "Firefox 89, Safari 16.4 and later ones have.");
-    const module = await compile(source), roformer = new Roformer();
+    const module = await compile(threads > 1 && mayShare() ? withThreads(source) : source), roformer = new Roformer();
+    const several = WebAssembly.Module.imports(module).some(({ kind }) => kind === "memory");
+    if (several && !mayShare())
+      throw new RoformerError("The module with threads runs in a worker of a page that is isolated from other origins: " +
+        "use roformer.wasm here.");
     try {
-      const wasi = wasiOf(WebAssembly.Module.imports(module), () => roformer.#exports.memory);
-      roformer.#exports = (await WebAssembly.instantiate(module, { wasi_snapshot_preview1: wasi })).exports;
+      roformer.#exports = await instantiate(module, several ? sharedMemory() : undefined);
     } catch (e) {
-      if (e instanceof RangeError) throw new RoformerError("There is not enough memory for the module.");
-      throw e;
+      throw e instanceof RangeError ? noMemory("the module needs 16 MB") : e;
     }
     roformer.#run("_initialize");
+    if (several) await roformer.#start(module, threads - 1);
     return roformer;
+  }
+
+  /* How many threads compute. */
+  get threads() {
+    return this.#workers.length + 1;
+  }
+
+  async #start(module, wanted) {
+    const { memory } = this.#exports, n = this.#run("roformer_workers", wanted);
+    const start = (number) => {
+      const stack = this.#space(STACK) + STACK, line = this.#exports.__tls_align.value;
+      const local = this.#space(this.#exports.__tls_size.value + line);
+      return { module, memory, number, stack, local: local + line - local % line };
+    };
+    this.#workers = await Promise.all(Array.from({ length: n }, (_, i) => startThread(start(i))));
+    this.#run("roformer_threads", n + 1);
+  }
+
+  /* Ends the threads, after which the module cannot be used. */
+  end() {
+    this.#ended = new RoformerError("The module was ended.");
+    for (const worker of this.#workers) worker.terminate();
   }
 
   /* Calls a function of the module. After a failure of its own the module cannot be used. */
@@ -146,18 +274,23 @@ export class Roformer {
     return new Uint8Array(this.#exports.memory.buffer, at >>> 0, size);
   }
 
+  #space(size) {
+    const at = this.#run("roformer_space", size) >>> 0;
+    if (!at) throw noMemory(`${size} bytes more are needed`);
+    return at;
+  }
+
   /* Bytes, or a text with a zero at its end, in the memory of the module. */
   #put(value) {
     const bytes = typeof value === "string" ? new TextEncoder().encode(`${value}\0`) : value;
-    const at = this.#run("roformer_space", bytes.length) >>> 0;
-    if (!at) throw new RoformerError(`There is not enough memory: ${bytes.length} bytes more are needed.`);
+    const at = this.#space(bytes.length);
     this.#bytes(at, bytes.length).set(bytes);
     return at;
   }
 
   #text(at) {
     const all = new Uint8Array(this.#exports.memory.buffer);
-    return new TextDecoder().decode(all.subarray(at >>> 0, all.indexOf(0, at >>> 0)));
+    return textOf(all.subarray(at >>> 0, all.indexOf(0, at >>> 0)));
   }
 
   /* `use` with texts in the memory of the module, which are freed after it. */
@@ -172,7 +305,9 @@ export class Roformer {
   }
 
   #sentence(at) {
-    if (at) throw new RoformerError(this.#text(at));
+    if (!at) return;
+    const text = this.#text(at);
+    throw text.includes("out of memory") ? noMemory(text) : new RoformerError(text);
   }
 
   /* Lists a model in /v1/models before it is opened. */
@@ -207,9 +342,9 @@ export class Roformer {
       const text = body === undefined ? "" : typeof body === "string" ? body : JSON.stringify(body);
       const bytes = new TextEncoder().encode(text);
       const reply = this.#run("roformer_call", m, p, this.#put(bytes), bytes.length);
-      if (!reply) throw new RoformerError("There is not enough memory for a request.");
+      if (!reply) throw noMemory("a request does not fit");
       const [status, type, headers, at, size] = new Uint32Array(this.#exports.memory.buffer, reply >>> 0, 5);
-      return { status, type: this.#text(type), text: new TextDecoder().decode(this.#bytes(at, size)),
+      return { status, type: this.#text(type), text: textOf(this.#bytes(at, size)),
         headers: this.#text(headers).split("\n").filter(Boolean).map((line) => line.split(": ")) };
     });
   }

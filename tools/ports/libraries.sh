@@ -85,8 +85,10 @@ x86_64-windows)
     flags="-DUSE_WINDOWS_CRYPTOAPI -D__USE_MINGW_ANSI_STDIO=1"
     ;;
 aarch64-macos | x86_64-macos) system=Darwin && zig "$target.11.0" ;;
-wasm32-wasi)            # with setjmp, which cmocka needs, by WebAssembly's exceptions
-    system=WASI pic= && zig "$target" -mexception-handling -mllvm -wasm-enable-sjlj -mllvm -wasm-use-legacy-eh=false
+wasm32-wasi)            # with setjmp, which cmocka needs, by WebAssembly's exceptions; atomics: for a module with threads
+    system=WASI pic=
+    zig "$target" -mcpu=baseline+atomics+bulk_memory -mexception-handling -mllvm -wasm-enable-sjlj \
+        -mllvm -wasm-use-legacy-eh=false
     ;;
 x86_64-linux-gnu.* | aarch64-linux-gnu.* | x86_64-linux-musl | aarch64-linux-musl) system=Linux && zig "$target" ;;
 *) say "expected one of the targets that $0 lists, got $target"; exit 2 ;;

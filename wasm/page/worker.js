@@ -36,6 +36,11 @@ async function load(roformer, { about, dtype, files }) {
   };
   try {
     const folder = await fetchFolder(at(`models/${about.id}`), files.map(([name]) => name), progress);
+    for (const [name, size] of files) {
+      if (folder[name].length !== size)
+        throw new RoformerError(`${about.id}/${name} is damaged: expected ${size} bytes, got ${folder[name].length}. ` +
+          "Load the page again; if that does not help, the file on the host is wrong.");
+    }
     roformer.open(about.id, folder, { dtype });
   } finally {
     postMessage({ progress: null });

@@ -203,6 +203,11 @@ int rf__thread_start(pthread_t *out, void *(*body)(void *user), void *user)
     return failed;
 }
 
+int rf__worker_start(pthread_t *out, void *(*body)(void *user), void *user)
+{
+    return rf__thread_start(out, body, user);
+}
+
 /* macOS knows no other clock for conditions than the wall clock's, but times from now on. */
 int rf__os_condition(pthread_cond_t *out)
 {

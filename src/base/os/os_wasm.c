@@ -261,13 +261,19 @@ bool rf__os_self(char *path, size_t size)
 double rf__os_memory(void) { return (double)__builtin_wasm_memory_size(0) * 65536; }
 int rf__os_open_files(void) { return 0; }
 
-/* There are no threads. */
+/* There are no threads but workers. */
 int rf__thread_start(pthread_t *out, void *(*body)(void *user), void *user)
 {
     (void)out;
     (void)body;
     (void)user;
     return ENOTSUP;
+}
+
+/* The C library refuses; a module with threads does not (wasm/threads.c). */
+int rf__worker_start(pthread_t *out, void *(*body)(void *user), void *user)
+{
+    return pthread_create(out, NULL, body, user);
 }
 
 int rf__os_condition(pthread_cond_t *out) { return pthread_cond_init(out, NULL); }

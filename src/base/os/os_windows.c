@@ -289,6 +289,11 @@ int rf__thread_start(pthread_t *out, void *(*body)(void *user), void *user)
     return pthread_create(out, NULL, body, user);
 }
 
+int rf__worker_start(pthread_t *out, void *(*body)(void *user), void *user)
+{
+    return rf__thread_start(out, body, user);
+}
+
 int rf__os_condition(pthread_cond_t *out) { return pthread_cond_init(out, NULL); }
 
 /* winpthreads counts in milliseconds, and takes a time from now on, which does not depend on the wall clock. */

@@ -43,6 +43,8 @@ static inline void pause_a_little(void)
     __builtin_ia32_pause();
 #elif defined(__aarch64__)
     __asm__ volatile("yield");
+#else
+    for (int i = 0; i < 16; i++) __asm__ volatile("");          /* WebAssembly has no such instruction */
 #endif
 }
 
@@ -134,7 +136,7 @@ static void start(struct rf__thread_pool *p)
     for (int i = 0; i < p->ctx->threads - 1; i++) {
         struct worker *w = &p->worker[i];
         *w = (struct worker){.pool = p, .number = i + 1};
-        if (rf__thread_start(&w->thread, work, w)) break;
+        if (rf__worker_start(&w->thread, work, w)) break;
         p->started++;
     }
 }
