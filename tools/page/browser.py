@@ -40,9 +40,9 @@ class Server:
 
 
 class Browser:
-    """One page of Chromium. `problems`: errors of its console, and exceptions."""
+    """One page of Chromium, with these options. `problems`: errors of its console, and exceptions."""
 
-    def __init__(self):
+    def __init__(self, *options):
         program = shutil.which("chromium") or shutil.which("chromium-browser")
         if not program:
             raise SystemExit("chromium is not installed (sh tools/setup.sh page)")
@@ -58,7 +58,7 @@ class Browser:
         self.process = subprocess.Popen(
             [program, "--headless=new", "--remote-debugging-pipe", "--no-sandbox", "--disable-gpu", "--disable-extensions",
              "--disable-background-networking", "--disable-component-update", "--no-first-run", "--hide-scrollbars", "--disable-lcd-text",
-             "--disable-dev-shm-usage", f"--user-data-dir={self.profile}", "about:blank"],
+             "--disable-dev-shm-usage", f"--user-data-dir={self.profile}", *options, "about:blank"],
             preexec_fn=descriptors, close_fds=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         os.close(to_browser[0])
         os.close(to_us[1])

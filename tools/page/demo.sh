@@ -20,8 +20,10 @@ cp src/serve/page/*.js src/serve/page/page.css src/serve/page/icon.svg "$folder/
 rm "$folder/ui/docs.js"
 cp wasm/page/transport.js wasm/page/worker.js "$folder/ui"
 cp wasm/page/index.html LICENSE NOTICE "$folder"
-cp "$module/roformer.js" "$folder/roformer"
-gzip -9n < "$module/roformer.wasm" > "$folder/roformer/roformer.wasm.gz"
+cp "$module/roformer.js" "$module/thread.js" "$folder/roformer"
+for name in roformer roformer.threads; do
+    gzip -9n < "$module/$name.wasm" > "$folder/roformer/$name.wasm.gz"
+done
 for model in roformer-small-en-sentences roformer-small-en; do
     "$program" convert -q --dtype int8 "models/$model" "$folder/models/$model" > /dev/null
     rm "$folder/models/$model/checksums.json"

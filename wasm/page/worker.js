@@ -2,17 +2,24 @@
    model is loaded when a request first asks for it; models.json has what /v1/models and /info say of all of them. */
 import { fetchFolder, Roformer, RoformerError } from "../roformer/roformer.js";
 
+const MOST = 8;                                          /* threads, where the host's headers allow more than one */
 const at = (path) => new URL(path, new URL("../", import.meta.url)).href;
+const AGAIN = "Load the page again; if that does not help, the file on the host is wrong.";
 const opening = new Map();
 let started = null;
 
 async function read(path) {
   const files = await fetchFolder(at("./"), [path]);
-  return JSON.parse(new TextDecoder().decode(files[path]));
+  try {
+    return JSON.parse(new TextDecoder().decode(files[path]));
+  } catch (e) {
+    throw new RoformerError(`${path} is damaged (${e.message}). ${AGAIN}`);
+  }
 }
 
 async function start() {
-  const [roformer, list] = await Promise.all([Roformer.load(at("roformer/roformer.wasm.gz")), read("models.json")]);
+  const list = await read("models.json"), threads = Math.min(MOST, navigator.hardwareConcurrency ?? 1);
+  const roformer = await Roformer.load(at("roformer/roformer.wasm.gz"), { threads });
   for (const m of list.models) roformer.name(m.about.id);
   return { roformer, list };
 }
@@ -39,7 +46,7 @@ async function load(roformer, { about, dtype, files }) {
     for (const [name, size] of files) {
       if (folder[name].length !== size)
         throw new RoformerError(`${about.id}/${name} is damaged: expected ${size} bytes, got ${folder[name].length}. ` +
-          "Load the page again; if that does not help, the file on the host is wrong.");
+          AGAIN);
     }
     roformer.open(about.id, folder, { dtype });
   } finally {
@@ -61,7 +68,7 @@ const json = (value) => ({ status: 200, type: "application/json", headers: [], t
 async function answer({ path, method, body }) {
   const { roformer, list } = await begin();
   if (path === "v1/models") return json({ object: "list", data: list.models.map((m) => m.about) });
-  if (path === "info") return json(list.info);
+  if (path === "info") return json({ ...list.info, threads: roformer.threads });
   const name = body && JSON.parse(body).model;
   await open(roformer, list.models.find((m) => m.about.id === name) ?? list.models[0]);
   return roformer.call(path.replace(/^\.\//, ""), body, method);
