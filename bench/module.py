@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
 """The module for JavaScript (wasm/) compared with the program on rung sse4, alternating: headless Chromium, Node.js, wasmtime.
 
-    bench/module.py build/release/roformer build/ports/wasm32-wasi/build/wasm [--threads 1] [--rounds 12] [--dtype f32 int8]
+    bench/module.py build/release/roformer build/ports/wasm32-wasi/build/wasm [--threads 1 2] [--rounds 12] [--dtype f32 int8]
 
 One request for the vectors of 32 texts of 32 tokens, by a RoFormer of MiniLM's shape (6 layers, 384 components, 12 heads, 1,536
-inside) with random weights. Prints the best seconds of each, the fraction of the program's speed that this is, and the median of
-the fractions within the rounds. With several threads, Chromium isolates the page; wasmtime is left out."""
+inside) with random weights. Prints for the elapsed and for the processor time of each: the best seconds, and how many times as
+fast as the program with the same threads it is, and as itself with the fewest threads (medians of the ratios within the rounds).
+Processor time is what counts if other work loads the machine. With several threads, the page is isolated; wasmtime is left out."""
 import argparse
 import contextlib
 import http.client
 import json
+import os
 import pathlib
 import statistics
 import subprocess
@@ -47,12 +49,13 @@ def make_model(folder):
     return [" ".join(whole[(i * draw + k) % len(whole)] for k in range(draw)) for i in range(TEXTS)]
 
 
-# ---- who computes: seconds() asks once -------------------------------------------------------------------------------
+# ---- who computes: seconds() asks once; `process` and its children compute ---------------------------------------------
 
 
 class Native:
     def __init__(self, program, folder, o):
         self.server = Server(program, "--isa", "sse4", "--threads", str(o["threads"]), "--dtype", o["dtype"], "-m", f"m={folder}/model")
+        self.process = self.server.process
         self.link = http.client.HTTPConnection(self.server.url.removeprefix("http://"))
         self.body = json.dumps(o["body"])
         while self.ask("GET", "/health")[0] != 200:
@@ -93,6 +96,7 @@ class Chromium:
     def __init__(self, folder, o):
         self.host = Host(str(folder), ISOLATED if o["threads"] > 1 else {}, {"index.html": "", "speed.js": (HERE / "module_speed.js").read_text()})
         self.browser = Browser()
+        self.process = self.browser.process
         self.browser.call("Page.navigate", url=self.host.url.replace("index.html", "package/README.md"))
         self.browser.do("window.worker = new Worker('/speed.js', { type: 'module' }), 0")
         self.options = o
@@ -110,29 +114,64 @@ class Chromium:
         self.host.__exit__()
 
 
-def measure(a, folder, o):
-    """The seconds of each, for each round."""
-    with contextlib.ExitStack() as stack:
-        def started(make, *rest):
-            who = make(*rest, folder, o)
-            stack.callback(who.close)
-            return who
+def processor_seconds(process):
+    """Of a process and its children, so far."""
+    parent, ticks = {}, {}
+    for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            words = stat.read_text().rpartition(")")[2].split()
+            pid = int(stat.parent.name)
+            parent[pid], ticks[pid] = int(words[1]), int(words[11]) + int(words[12])
+    ours = {process.pid}
+    while more := {pid for pid, of in parent.items() if of in ours and pid not in ours}:
+        ours |= more
+    return sum(ticks.get(pid, 0) for pid in ours) / os.sysconf("SC_CLK_TCK")
 
-        who = {"program, sse4": started(Native, a.program.resolve()), "chromium": started(Chromium),
-               "node": started(Lines, ["node", HERE / "module_speed.js"])}
-        if a.threads == 1:
-            who["wasmtime"] = started(Lines, [ROOT / "build/ports/zig/bin/python", HERE / "module_wasmtime.py"])
+
+def once(who):
+    before = processor_seconds(who.process)
+    return {"elapsed": who.seconds(), "processor": processor_seconds(who.process) - before}
+
+
+def measure(a, folder, o):
+    """The seconds of each, (name, threads), for each round."""
+    with contextlib.ExitStack() as stack:
+        who = {}
+
+        def start(name, threads, make, *rest):
+            who[name, threads] = make(*rest, folder, {**o, "threads": threads})
+            stack.callback(who[name, threads].close)
+
+        for threads in a.threads:
+            start("program", threads, Native, a.program.resolve())
+            start("chromium", threads, Chromium)
+            start("node", threads, Lines, ["node", HERE / "module_speed.js"])
+            if threads == 1:
+                start("wasmtime", threads, Lines, [ROOT / "build/ports/zig/bin/python", HERE / "module_wasmtime.py"])
         for _ in range(2):                                           # without what happens once
             for w in who.values():
                 w.seconds()
-        return [{name: w.seconds() for name, w in who.items()} for _ in range(a.rounds)]
+        return [{key: once(w) for key, w in who.items()} for _ in range(a.rounds)]
+
+
+def show(dtype, rounds):
+    first = min(threads for _, threads in rounds[0])
+    for key in rounds[0]:
+        row = {"dtype": dtype, "who": key[0], "threads": key[1]}
+        for kind in "elapsed", "processor":
+            def times(other):
+                return round(statistics.median(r[other][kind] / r[key][kind] for r in rounds), 2)
+
+            row[kind] = {"best_s": round(min(r[key][kind] for r in rounds), 3), "times_the_program": times(("program", key[1])),
+                         f"times_{first}_thread": times((key[0], first))}
+        print(json.dumps(row), flush=True)
 
 
 def main():
     p = argparse.ArgumentParser()
     p.add_argument("program", type=pathlib.Path)
     p.add_argument("package", type=pathlib.Path)
-    p.add_argument("--threads", type=int, default=1)
+    p.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     p.add_argument("--rounds", type=int, default=12)
     p.add_argument("--dtype", nargs="+", default=["f32", "int8"])
     a = p.parse_args()
@@ -141,14 +180,8 @@ def main():
         (folder / "package").symlink_to(a.package.resolve())
         texts = make_model(folder / "model")
         for dtype in a.dtype:
-            o = {"threads": a.threads, "dtype": dtype, "body": {"model": "m", "input": texts, "encoding_format": "base64"}}
-            rounds = measure(a, folder, o)
-            best = {name: min(r[name] for r in rounds) for name in rounds[0]}
-            own = "program, sse4"
-            for name in best:
-                median = statistics.median(r[own] / r[name] for r in rounds)
-                print(json.dumps({"dtype": dtype, "threads": a.threads, "who": name, "best_s": round(best[name], 4),
-                                  "speed": round(best[own] / best[name], 2), "median_speed": round(median, 2)}), flush=True)
+            o = {"dtype": dtype, "body": {"model": "m", "input": texts, "encoding_format": "base64"}}
+            show(dtype, measure(a, folder, o))
 
 
 main()

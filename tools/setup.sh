@@ -1,5 +1,5 @@
 #!/bin/sh
-# setup.sh [--check] [fuzz|arm|mpi|ci|tests|rungs|bench|python|clients|deb|static|ports|page|deploy] — installs the missing
+# setup.sh [--check] [fuzz|arm|mpi|ci|tests|rungs|bench|python|clients|deb|static|ports|wasm|page|deploy] — installs the missing
 # Debian packages that building and testing need.  It works as root or through sudo.  If nothing is missing it does nothing and needs no
 # network.  --check prints what is missing and fails if there is something.
 set -eu
@@ -36,6 +36,9 @@ elif [ "${1:-}" = static ]; then
     packages="musl-tools dpkg-dev python3-jieba"
 elif [ "${1:-}" = ports ]; then                 # Zig, which compiles for the other systems, is what pip fetches
     packages="gcc-mingw-w64-x86-64-posix wine64 gcc-aarch64-linux-gnu qemu-user dpkg-dev python3-venv python3-pip"
+elif [ "${1:-}" = wasm ]; then                  # npm, which Debian splits into hundreds of packages, is not needed
+    packages="nodejs node-typescript"
+    only=--no-install-recommends
 elif [ "${1:-}" = page ]; then                  # without what these recommend, which is many times as much
     packages="chromium fonts-dejavu-core python3"
     only=--no-install-recommends

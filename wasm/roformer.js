@@ -20,7 +20,7 @@ const noMemory = (what) => new RoformerError(`There is not enough memory: ${what
 
 const SUCCESS = 0, NO_FILE = 8, NOT_SUPPORTED = 52;
 
-function wasiOf(imports, memory) {
+function wasiOf(imports, memory, crypto) {
   const view = () => new DataView(memory().buffer);
   const calls = {
     clock_time_get(clock, precision, to) {
@@ -163,7 +163,8 @@ const textOf = (bytes) => new TextDecoder().decode(bytes.buffer instanceof Array
 /* An instance, whose functions and memory are returned. `memory`: that of a module with threads. */
 export async function instantiate(module, memory) {
   let exports;
-  const wasi = wasiOf(WebAssembly.Module.imports(module), () => memory ?? exports.memory);
+  const crypto = globalThis.crypto ?? (await import("node:crypto")).webcrypto;             /* Node.js 18 */
+  const wasi = wasiOf(WebAssembly.Module.imports(module), () => memory ?? exports.memory, crypto);
   ({ exports } = await WebAssembly.instantiate(module, { wasi_snapshot_preview1: wasi, env: { memory } }));
   return { memory, ...exports };
 }

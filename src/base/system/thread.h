@@ -9,7 +9,7 @@
  * system has no threads (WASI). */
 int rf__thread_start(pthread_t *out, void *(*body)(void *user), void *user);
 
-/* The same for a worker of parallel.c: whoever waits for one computes meanwhile. In a browser there are only these. */
+/* The same for a worker of parallel.c, whose caller computes, too. In a browser there are only these. */
 int rf__worker_start(pthread_t *out, void *(*body)(void *user), void *user);
 
 #endif
