@@ -364,7 +364,7 @@ struct srv_server {
     int port;
     srv_socket listener; /* -1: not open                                                              */
     bool bound;          /* the socket file is ours                                                   */
-    bool turns_away;     /* the watcher disconnects clients that wait; under connections.lock         */
+    bool disconnects;    /* the watcher ends clients that wait; under connections.lock                */
     bool loopback;      /* the socket has an address of this machine only                             */
     atomic_bool draining, closing;
     atomic_llong permits; /* inputs that are waiting or computed                                        */

@@ -108,7 +108,7 @@ static void *watch(void *user)
         find_left(all, tick == TICKS, now);
         for (srv_connection *c = all->first; c; c = c->next) check_connection(all, c, now);
         make_place(all, s->o.limits.max_connections, now - 1);
-        if (s->turns_away) srv_socket_refuse(s->listener);
+        if (s->disconnects) srv_socket_refuse(s->listener);
         pthread_mutex_unlock(&all->lock);
         if (tick == TICKS) give_back(s);
     }

@@ -444,7 +444,7 @@ void srv_http_quiesce(srv_server *s)
     const bool first = MHD_quiesce_daemon(s->daemon) != MHD_INVALID_SOCKET;
     if (!first || s->o.inherited >= 0) return;
     pthread_mutex_lock(&s->connections.lock);
-    s->turns_away = !srv_socket_refuse(s->listener);
+    s->disconnects = !srv_socket_refuse(s->listener);
     pthread_mutex_unlock(&s->connections.lock);
 }
 
@@ -456,7 +456,7 @@ void srv_http_stop(srv_server *s)
     pthread_mutex_lock(&s->connections.lock);
     if (s->listener >= 0) srv_socket_close(s->listener);
     s->listener = -1;
-    s->turns_away = false;
+    s->disconnects = false;
     pthread_mutex_unlock(&s->connections.lock);
     if (s->bound) rf__os_remove(s->o.unix_path);
     s->bound = false;
