@@ -4,8 +4,9 @@
 MAKEFLAGS += --no-print-directory
 BUILD ?= build/release
 B := $(abspath $(BUILD))
-J ?= $(shell nproc)
+J ?= $(shell nproc 2> /dev/null || getconf _NPROCESSORS_ONLN)
 SECONDS ?= 30
+export J
 
 all: configure ## build everything (build/release, or BUILD=DIR); names what is missing
 	@cmake --build $(B) -j $(J)
@@ -13,7 +14,7 @@ all: configure ## build everything (build/release, or BUILD=DIR); names what is 
 configure:
 	@sh tools/setup.sh --check
 	@mkdir -p $(B)
-	@cmake --preset release -B $(B) > $(B)/configure.log 2>&1 || { cat $(B)/configure.log; exit 1; }
+	@sh tools/configure.sh release $(B) > $(B)/configure.log 2>&1 || { cat $(B)/configure.log; exit 1; }
 
 setup: ## install what is missing (Debian packages)
 	@sh tools/setup.sh
@@ -27,13 +28,13 @@ demo: setup ## fill masks, search in README's sentences and compare some with th
 	@$(B)/roformer demo --lines $(B)/readme.txt
 
 test: build ## the whole test suite; at its end, what was left out and why
-	@ctest --test-dir $(B) -j $(J) --output-on-failure; code=$$?; sh tools/skipped.sh $(B) && exit $$code
+	@(cd $(B) && ctest -j $(J) --output-on-failure); code=$$?; sh tools/skipped.sh $(B) && exit $$code
 
 quick: all ## the tests of less than three seconds
-	@ctest --test-dir $(B) -j $(J) --output-on-failure -L quick
+	@cd $(B) && ctest -j $(J) --output-on-failure -L quick
 
 check: all ## rules between modules, headers, symbols, pages, names
-	@ctest --test-dir $(B) -j $(J) --output-on-failure -R '^check/'
+	@cd $(B) && ctest -j $(J) --output-on-failure -R '^check/'
 
 check-published: all ## published models below HUB=DIR against what their publishers say of them; without files, what it would need
 	@[ -n "$(HUB)" ] || { echo 'check-published: say where the folders are: make check-published HUB=DIR' >&2; exit 2; }
@@ -52,7 +53,7 @@ check-pipelines: all ## 200 random tokenizer.json files of the day and 200,000 l
 
 asan ubsan tsan debug: ## the suite under a sanitizer, or with debug checks
 	@sh tools/build.sh $@
-	@ctest --preset $@ -j $(J); code=$$?; sh tools/skipped.sh build/$@ && exit $$code
+	@(cd build/$@ && ctest --output-on-failure -j $(J)); code=$$?; sh tools/skipped.sh build/$@ && exit $$code
 
 bench: all ## every benchmark, into results/
 	@sh bench/run.sh $(B)
@@ -66,7 +67,7 @@ lint: ## gcc -fanalyzer, cppcheck and clang-tidy over src/, as far as they are i
 	@sh tools/lint.sh
 
 sweep: all ## long robustness sweep: kill -9, going back, two runs in one folder, failing system calls and allocations, 10,000 texts with the same bits, a server under load for 15 minutes
-	@ctest --test-dir $(B) -C sweep -L sweep --verbose
+	@cd $(B) && ctest -C sweep -L sweep --verbose
 
 abi: all ## renew the list of exported functions and sizes of structs, tools/abi.txt, after a change of the public interface
 	@sh tools/check/abi.sh $(B)/libroformer.so --renew

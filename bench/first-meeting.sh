@@ -16,7 +16,7 @@
 # run.  A step that fails writes NAME.failed; the other steps still run, and the exit code is 1.
 set -eu
 cd "$(dirname "$0")/.."
-build=build/release out= python= threads=$(nproc) under= short= list= name= chosen=
+build=build/release out= python= threads=$(nproc 2> /dev/null || getconf _NPROCESSORS_ONLN) under= short= list= name= chosen=
 usage() { sed -n '2,/^set -eu/{/^#/s/^# \{0,1\}//p}' bench/first-meeting.sh >&2; exit 2; }
 value() { [ $# -ge 2 ] || { echo "first-meeting.sh: $1: expected a value, got the end of the line" >&2; exit 2; }; }
 while [ $# -gt 0 ]; do
@@ -49,7 +49,7 @@ r=$build/roformer b=$build/bench
 
 # name | seconds | what it needs | command
 steps="
-machine | 2 | - | lscpu; uname -r; grep -E 'MemTotal|HugePages_Total' /proc/meminfo; $r info --env
+machine | 2 | - | if command -v lscpu; then lscpu; grep -E 'MemTotal|HugePages_Total' /proc/meminfo; else sysctl hw machdep.cpu; fi; uname -rsm; $r info --env
 forward-f32 | 70 | - | $r bench forward $forward $long --threads $threads
 forward-bf16 | 50 | - | $r bench forward $forward $long --threads $threads --dtype bf16
 forward-int8 | 50 | - | $r bench forward $forward $long --threads $threads --dtype int8
@@ -79,11 +79,14 @@ has() {     # has WHAT: 0 when it is there, or can be built
        [ -x "$b/$1" ] ;;
     esac
 }
+processor() {
+    { sed -n 's/^model name[^:]*: //p' /proc/cpuinfo || sysctl -n machdep.cpu.brand_string; } 2> /dev/null | head -1
+}
 header() {
-    printf '%s, %s threads, %s\n' "$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1)" "$threads" "$(date -u '+%Y-%m-%d %H:%M')"
+    printf '%s, %s threads, %s\n' "$(processor)" "$threads" "$(date -u '+%Y-%m-%d %H:%M')"
     printf 'roformer %s, commit %s\n' "$("$r" --version | sed 's/^roformer //')" "$(git rev-parse --short HEAD 2> /dev/null || echo unknown)"
     [ -z "$short" ] || echo 'short: these figures mean nothing'
-    printf 'load before: %s\n\n$ %s\n' "$(cut -d' ' -f1-3 /proc/loadavg)" "$1"
+    printf 'load before: %s\n\n$ %s\n' "$(uptime | sed 's/.*load average[s]*: //')" "$1"
 }
 each() { printf '%s\n' "$steps" | while IFS='|' read -r step seconds needs command; do
     [ -z "$step" ] || "$1" "$(echo $step)" "$(echo $seconds)" "$(echo $needs)" "${command# }"
@@ -102,7 +105,7 @@ do_step() {     # do_step NAME SECONDS NEEDS COMMAND
     wanted "$1" && [ ! -e "$out/$1.txt" ] || return 0
     has "$3" || { echo "first-meeting.sh: $1 is left out: no $3"; return 0; }
     rest=$(left)
-    echo "first-meeting.sh: $1, about $2 s; all of it by $(date -d "@$(($(date +%s) + rest))" +%H:%M)"
+    echo "first-meeting.sh: $1, about $2 s; all of it in about $(((rest + 59) / 60)) minutes"
     rm -f "$out/$1.failed"
     # shellcheck disable=SC2086
     if { header "$4"; $under sh -ec "$4"; } > "$out/$1.part" 2>&1 < /dev/null; then

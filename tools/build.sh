@@ -6,11 +6,11 @@ cd "$(dirname "$0")/.."
 preset=$1 target=${2:-all}
 mkdir -p build
 log=build/build-$preset.log
-cmake --preset "$preset" > "build/configure-$preset.log" 2>&1 || { cat "build/configure-$preset.log"; exit 1; }
+sh tools/configure.sh "$preset" "build/$preset" > "build/configure-$preset.log" 2>&1 || { cat "build/configure-$preset.log"; exit 1; }
 terminal=0
 [ ! -t 1 ] || terminal=1
 {
-    NINJA_STATUS='[%f/%t] ' cmake --build "build/$preset" --target "$target" -j "${J:-$(nproc)}" 2>&1 &&
+    NINJA_STATUS='[%f/%t] ' cmake --build "build/$preset" --target "$target" ${J:+-j "$J"} 2>&1 &&
         echo "build: done" || echo "build: failed"
 } |
     tee "$log" | awk -v preset="$preset" -v terminal=$terminal '

@@ -1,7 +1,7 @@
 #!/bin/sh
-# setup.sh [--check] [fuzz|arm|mpi|ci|tests|rungs|bench|python|clients|deb|static|ports|wasm|page|deploy] — installs the missing
-# Debian packages that building and testing need.  It works as root or through sudo.  If nothing is missing it does nothing and needs no
-# network.  --check prints what is missing and fails if there is something.
+# setup.sh [--check] [fuzz|arm|mpi|ci|tests|rungs|bench|python|cmakes|clients|deb|static|ports|wasm|page|deploy] — installs the missing
+# Debian packages that building and testing need; without an argument, the packages of other systems.  It works as root or through sudo.
+# If nothing is missing it does nothing and needs no network.  --check prints what is missing and fails if there is something.
 set -eu
 cd "$(dirname "$0")/.."
 check=
@@ -28,6 +28,8 @@ elif [ "${1:-}" = bench ]; then                 # a peer that bench_gemm measure
     packages="libdnnl-dev"
 elif [ "${1:-}" = python ]; then                # wheels are built with what pip fetches
     packages="python3-venv python3-pip"
+elif [ "${1:-}" = cmakes ]; then
+    packages="ccache python3-venv python3-pip"
 elif [ "${1:-}" = clients ]; then
     packages="python3-venv python3-pip curl"
 elif [ "${1:-}" = deb ]; then                   # all else is installed in the new Debian
@@ -49,11 +51,39 @@ elif [ "${1:-}" = ci ]; then
     packages="clang clang-tidy cppcheck libclang-rt-14-dev abigail-tools gcovr git"
 fi
 
-if ! command -v dpkg-query > /dev/null; then
-    [ -z "$check" ] || exit 0                   # the build says what it does not find
-    echo "setup: not a Debian system; please install the counterparts of:" $packages
+# On systems without dpkg only what the build needs is known: COMMAND installs it.
+root=
+[ "$(id -u)" = 0 ] || root=sudo
+if command -v dpkg-query > /dev/null; then
+    :
+elif [ $# -gt 0 ]; then
+    [ -n "$check" ] || echo "setup: not a Debian system; please install the counterparts of:" $packages
     exit 0
+elif { command -v cmake && command -v ninja && pkg-config --exists jansson libutf8proc oniguruma libzstd zlib libxxhash cmocka; } > /dev/null 2>&1; then
+    exit 0
+else
+    if [ -n "${MINGW_PACKAGE_PREFIX:-}" ]; then                 # MSYS2: for the environment of this shell
+        command="pacman -S --needed --noconfirm$(printf " $MINGW_PACKAGE_PREFIX-%s" \
+            gcc cmake ninja pkgconf jansson libutf8proc oniguruma xxhash zstd zlib cmocka)"
+    elif command -v brew > /dev/null; then
+        command="brew install cmake ninja pkgconf jansson utf8proc oniguruma xxhash zstd libmicrohttpd cmocka"
+    elif command -v dnf > /dev/null; then
+        command="${root:+$root }dnf install -y gcc gcc-c++ cmake ninja-build pkgconf jansson-devel utf8proc-devel oniguruma-devel xxhash-devel"
+        command="$command libzstd-devel zlib-devel libmicrohttpd-devel libcmocka-devel"
+    elif command -v apk > /dev/null; then
+        command="${root:+$root }apk add build-base cmake samurai pkgconf jansson-dev utf8proc-dev oniguruma-dev xxhash-dev zstd-dev zlib-dev"
+        command="$command libmicrohttpd-dev cmocka-dev"
+    elif command -v pacman > /dev/null; then
+        command="${root:+$root }pacman -S --needed --noconfirm gcc cmake ninja pkgconf jansson libutf8proc oniguruma xxhash zstd zlib libmicrohttpd cmocka"
+    else
+        echo "setup: something that the build needs is missing; install the counterparts of:" $packages >&2
+        exit 1
+    fi
+    [ -z "$check" ] || { echo "setup: something that the build needs is missing; install it: $command" >&2; exit 1; }
+    echo "setup: $command"
+    exec $command
 fi
+
 missing=
 for p in $packages; do
     dpkg-query -W -f '${Status}' "$p" 2> /dev/null | grep -q 'ok installed' || missing="$missing $p"
@@ -65,11 +95,7 @@ if [ -n "$check" ]; then
     exit 1
 fi
 
-root=
-if [ "$(id -u)" != 0 ]; then
-    command -v sudo > /dev/null || { echo "setup: needs root (or sudo) to install:$missing" >&2; exit 1; }
-    root=sudo
-fi
+[ -z "$root" ] || command -v sudo > /dev/null || { echo "setup: needs root (or sudo) to install:$missing" >&2; exit 1; }
 echo "setup: installing$missing"
 export DEBIAN_FRONTEND=noninteractive
 if ! $root apt-get install -y -qq $only $missing > build/setup.log 2>&1; then      # lists of packages may be old or absent

@@ -62,12 +62,19 @@ SPIN(spin_sse2, , 14, __m128, _mm_set1_ps(1.0F), _mm_set1_ps(0.5F), MUL_ADD_128,
 SPIN(spin_bf16, FOR("avx512f,avx512bf16"), 20, __m512, _mm512_set1_ps(1.0F), (__m512)_mm512_set1_epi32(0x3e803e80),
      DOT_BF16, "+v", 16 * 4)
 SPIN(spin_i8, FOR("avx512f,avx512vnni"), 20, __m512i, _mm512_setzero_si512(), _mm512_set1_epi8(1), DOT_I8, "+v", 16 * 8)
+#ifdef RF_NO_AVXVNNI
+#define spin_i8_256 NULL
+#else
 SPIN(spin_i8_256, FOR("avx2,avxvnni"), 14, __m256i, _mm256_setzero_si256(), _mm256_set1_epi8(1), DOT_I8_256, "+x",
      8 * 8)
-
+#endif
 SPIN(spin_i16_256, FOR("avx2"), 14, __m256i, _mm256_set1_epi32(1), _mm256_set1_epi16(1), DOT_I16_256, "+x", 8 * 4)
 SPIN(spin_i16_128, , 14, __m128i, _mm_set1_epi32(1), _mm_set1_epi16(1), DOT_I16_128, "+x", 4 * 4)
 
+#ifdef RF_NO_AMX
+#define spin_tiles_bf16 NULL
+#define spin_tiles_i8 NULL
+#else
 /* Four sums of tiles, as in the kernels (gemm_amx.inc): a product takes 16 cycles, and its sum is ready after 52. */
 #define TILE_SPIN(NAME, DOT, FLOPS)                        \
     static double NAME(int64_t n)                          \
@@ -84,6 +91,7 @@ SPIN(spin_i16_128, , 14, __m128i, _mm_set1_epi32(1), _mm_set1_epi16(1), DOT_I16_
     }
 TILE_SPIN(spin_tiles_bf16, t_dot_bf16, 16 * 16 * 32 * 2)
 TILE_SPIN(spin_tiles_i8, t_dot_i8, 16 * 16 * 64 * 2)
+#endif
 #elif defined(__aarch64__)
 #define FMA_128(v, x) vfmaq_f32(x, v, x)
 SPIN(spin_neon, , 20, float32x4_t, vdupq_n_f32(1.0F), vdupq_n_f32(0.5F), FMA_128, "+w", 4 * 2)

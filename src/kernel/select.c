@@ -58,6 +58,8 @@ static bool has_tiles(const char **lacks)
     static bool can_##name(const char **lacks)                                                                         \
     {                                                                                                                  \
         (void)lacks;                                                                                                   \
+        const bool built = ON_##machine(rfk_##name.isa != NULL, true);                                                 \
+        if (!built) return lack(lacks, "a newer compiler");                                                            \
         return ON_##machine(needs, lack(lacks, #machine));                                                             \
     }
 #include "roformer/kernel/rungs.def"

@@ -17,7 +17,7 @@ quietly() { "$@" > "$work/log" 2>&1 || { tail -40 "$work/log" >&2; fail "failed:
 consumer() {
     mkdir -p "$work/$1"
     cat > "$work/$1/CMakeLists.txt" << END
-cmake_minimum_required(VERSION 3.25)
+cmake_minimum_required(VERSION 3.16)
 project(consumer LANGUAGES C)
 $2
 foreach(target $3)

@@ -2,6 +2,11 @@
  * suitable problems, in tiles (AMX), with at most 16 and 32 times the multiply-adds of f32.  Products in f32 are those
  * of avx512 with other prefetches.  All others, including the backward pass, are those of the rungs below.           */
 #include "kernel/kernel.h"
+#ifdef RF_NO_AMX                         /* the assembler does not know its instructions (CMakeLists.txt) */
+#include "kernel/gemm/gemm_tiles.h"
+const rfk_table rfk_amx = {0};
+const rf__tile_products rf__amx_tiles = {0};
+#else
 
 /* Processors with tiles read a panel of f32 faster from the second-level cache if the program prefetches it
  * (results/machines/sapphire-rapids/f32.txt). */
@@ -35,3 +40,4 @@ const rfk_table rfk_amx = {
 };
 
 const rf__tile_products rf__amx_tiles = {amx_block_bf16, amx_block_i8};
+#endif

@@ -1,5 +1,9 @@
 /* isa_avxvnni.c — kernels of the rung above avx2, for processors with AVX-VNNI but without AVX-512: products in int8 by
  * vpdpbusd on 256 bits.  All others are those of the rung below.                                                     */
+#ifdef RF_NO_AVXVNNI                     /* the compiler does not know its instructions (CMakeLists.txt) */
+#include "kernel/kernel.h"
+const rfk_table rfk_avxvnni = {0};
+#else
 #include <math.h>
 
 #define HAS_VNNI
@@ -17,3 +21,4 @@ const rfk_table rfk_avxvnni = {
     .gemm_panel_i8_shape = k_gemm_panel_i8_shape,
     .gemm_panel_i8 = k_gemm_panel_i8,
 };
+#endif
