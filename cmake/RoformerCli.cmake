@@ -3,12 +3,17 @@ if(NOT TARGET roformer-program)
   return()
 endif()
 
-# Models, as seen from where the program is installed.  In a build folder a link stands for them.
+# Models, as seen from where the program is installed.  In a build folder a link stands for them; Windows allows
+# links to few.
 set(rf_models ${CMAKE_INSTALL_FULL_DATADIR}/roformer/models)
 if(NOT IS_ABSOLUTE "${CMAKE_INSTALL_DATADIR}" AND NOT IS_ABSOLUTE "${CMAKE_INSTALL_BINDIR}")
   file(RELATIVE_PATH rf_models ${CMAKE_INSTALL_FULL_BINDIR} ${rf_models})
 endif()
-file(CREATE_LINK ${PROJECT_SOURCE_DIR}/models ${PROJECT_BINARY_DIR}/models SYMBOLIC COPY_ON_ERROR)
+if(CMAKE_HOST_WIN32)
+  file(COPY ${PROJECT_SOURCE_DIR}/models DESTINATION ${PROJECT_BINARY_DIR})
+else()
+  file(CREATE_LINK ${PROJECT_SOURCE_DIR}/models ${PROJECT_BINARY_DIR}/models SYMBOLIC)
+endif()
 set(rf_program_definitions RF_MODELS="${rf_models}" RF_BUILD_TYPE="${CMAKE_BUILD_TYPE}")
 target_compile_definitions(roformer-program PRIVATE ${rf_program_definitions})
 

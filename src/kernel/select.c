@@ -59,7 +59,7 @@ static bool has_tiles(const char **lacks)
     {                                                                                                                  \
         (void)lacks;                                                                                                   \
         const bool built = ON_##machine(rfk_##name.isa != NULL, true);                                                 \
-        if (!built) return lack(lacks, "a newer compiler");                                                            \
+        if (!built) return lack(lacks, "its instructions, which the compiler of this build did not know");             \
         return ON_##machine(needs, lack(lacks, #machine));                                                             \
     }
 #include "roformer/kernel/rungs.def"
