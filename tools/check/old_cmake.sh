@@ -9,7 +9,7 @@ work=$PWD/build/old-cmake
 mkdir -p "$work"
 fail() { echo "old_cmake: $*" >&2; exit 1; }
 quietly() { "$@" > "$work/log" 2>&1 || { tail -40 "$work/log" >&2; fail "failed: $*"; }; }
-export CCACHE_DIR="$work/ccache"
+export CCACHE_DIR="$work/ccache" CCACHE_BASEDIR="$source"      # CMake before 3.20 names folders relatively
 cached=
 ! command -v ccache > /dev/null || cached=-DCMAKE_C_COMPILER_LAUNCHER=ccache
 outer=$PATH
