@@ -64,7 +64,7 @@ elif { command -v cmake && command -v ninja && pkg-config --exists jansson libut
 else
     if [ -n "${MINGW_PACKAGE_PREFIX:-}" ]; then                 # MSYS2: for the environment of this shell
         command="pacman -S --needed --noconfirm$(printf " $MINGW_PACKAGE_PREFIX-%s" \
-            gcc cmake ninja pkgconf jansson libutf8proc oniguruma xxhash zstd zlib cmocka)"
+            gcc cmake ninja pkgconf jansson libutf8proc oniguruma xxhash zstd zlib libmicrohttpd cmocka)"
     elif command -v brew > /dev/null; then
         command="brew install cmake ninja pkgconf jansson utf8proc oniguruma xxhash zstd libmicrohttpd cmocka"
     elif command -v dnf > /dev/null; then
