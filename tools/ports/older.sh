@@ -2,7 +2,7 @@
 # older.sh [ROOT...] — older and other systems, in roots that mmdebstrap makes (sh tools/setup.sh deb):
 #
 #     bullseye        Debian 11: glibc 2.31, gcc 10, CMake 3.18, Python 3.9
-#     jammy, noble    Ubuntu 22.04 and 24.04; they need UBUNTU_KEYRING, a folder with the keys of Ubuntu's archive
+#     jammy, noble    Ubuntu 22.04 and 24.04; UBUNTU_ARCHIVE is the address of its archive, UBUNTU_KEYRING a folder with its keys
 #
 # In each (bullseye, if none is named): `make demo`, tests of the kernels, the library and the tokenizer, and, if WHEELS names the folder
 # that `tools/wheel.sh --all` made, the wheel of the package, with encode calls.  Roots are kept in build/older.
@@ -21,7 +21,7 @@ for suite; do
         case $suite in
         jammy | noble)
             mmdebstrap --variant=apt --components='main universe' --keyring="${UBUNTU_KEYRING:?a folder with the keys of Ubuntu}" \
-                --include=$include $suite "$root.tar" http://archive.ubuntu.com/ubuntu > "$log" 2>&1
+                --include=$include $suite "$root.tar" "${UBUNTU_ARCHIVE:?the address of Ubuntu's archive}" > "$log" 2>&1
             ;;
         *) mmdebstrap --variant=apt --include=$include "$suite" "$root.tar" > "$log" 2>&1 ;;
         esac || { tail -5 "$log" >&2; fail "$suite: no root"; }

@@ -119,7 +119,7 @@ double rf__rope_theta(const rf_config *c, double base, int64_t r, int64_t length
 
 bool rf__rope_stored(const rf_config *c, int64_t m, int64_t i, double *angle, double *gain)
 {
-    if (!c->position_table_size) return false;                         /* most have none: this is asked for each angle */
+    if (!c->position_table_size) return false;                          /* as in most; this is asked for each angle */
     const int64_t r = rf_rope_width(c);
     if (m < 0 || r < 2 || m >= c->position_table_size / r) return false;
     const double sine = (double)c->position_table[m * r + i], cosine = (double)c->position_table[m * r + r / 2 + i];
