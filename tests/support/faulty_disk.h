@@ -58,7 +58,8 @@ static struct {
 /* The next plan, with what it counts from the beginning. */
 static inline void disk_begin(enum disk_plan plan)
 {
-    disk.seen = disk.hits = disk.failed = disk.again = 0;
+    disk.seen = 0;
+    disk.hits = disk.failed = disk.again = 0;
     if (plan == DISK_COUNTS) disk.writes = 0;
     disk.plan = plan;
 }
