@@ -1,6 +1,5 @@
 /* os_macos.c — what macOS says about the processors, their features and caches, the memory, and the program's file. */
 #define _DARWIN_C_SOURCE
-#include <dirent.h>
 #include <mach-o/dyld.h>
 #include <mach/mach.h>
 #include <math.h>
@@ -99,14 +98,4 @@ double rf__os_memory(void)
     mach_msg_type_number_t n = MACH_TASK_BASIC_INFO_COUNT;
     const kern_return_t failed = task_info(mach_task_self(), MACH_TASK_BASIC_INFO, (task_info_t)&is, &n);
     return failed ? 0 : (double)is.resident_size;
-}
-
-int rf__os_open_files(void)
-{
-    int n = 0;
-    DIR *d = opendir("/dev/fd");
-    if (!d) return 0;
-    while (readdir(d)) n++;
-    closedir(d);
-    return n - 3;                       /* ., .. and the folder itself */
 }

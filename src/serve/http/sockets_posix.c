@@ -16,6 +16,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "serve/http/sockets_asked.h"
+
 #ifndef MSG_NOSIGNAL /* libmicrohttpd has set SO_NOSIGPIPE */
 #define MSG_NOSIGNAL 0
 #endif
@@ -151,19 +153,11 @@ void srv_socket_address(const struct sockaddr *a, char *out, size_t size)
 /* POLLRDHUP is Linux's. Elsewhere, what can be read is looked at: nothing is the end. */
 bool srv_asked_add(srv_asked *all, srv_socket s)
 {
-    if (all->n == all->space) {
-        const size_t more = 2 * all->space + 16;
-        struct pollfd *at = realloc(all->at, more * sizeof *at);
-        if (!at) return false;
-        all->at = at;
-        all->space = more;
-    }
 #ifdef POLLRDHUP
-    all->at[all->n++] = (struct pollfd){.fd = (int)s, .events = POLLRDHUP};
+    return srv_asked_put(all, (struct pollfd){.fd = (int)s, .events = POLLRDHUP});
 #else
-    all->at[all->n++] = (struct pollfd){.fd = (int)s, .events = POLLIN};
+    return srv_asked_put(all, (struct pollfd){.fd = (int)s, .events = POLLIN});
 #endif
-    return true;
 }
 
 bool srv_asked_ask(srv_asked *all) { return all->n && poll(all->at, (nfds_t)all->n, 0) > 0; }

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "serve/http/sockets_asked.h"
+
 _Static_assert(sizeof(srv_socket) == sizeof(SOCKET) && INVALID_SOCKET == (SOCKET)-1, "a SOCKET as srv_socket");
 
 /* ---- sockets that listen ----------------------------------------------------------------------------------------- */
@@ -124,15 +126,7 @@ void srv_socket_address(const struct sockaddr *a, char *out, size_t size)
 
 bool srv_asked_add(srv_asked *all, srv_socket s)
 {
-    if (all->n == all->space) {
-        const size_t more = 2 * all->space + 16;
-        struct pollfd *at = realloc(all->at, more * sizeof *at);
-        if (!at) return false;
-        all->at = at;
-        all->space = more;
-    }
-    all->at[all->n++] = (struct pollfd){.fd = (SOCKET)s, .events = POLLRDNORM};
-    return true;
+    return srv_asked_put(all, (struct pollfd){.fd = (SOCKET)s, .events = POLLRDNORM});
 }
 
 bool srv_asked_ask(srv_asked *all) { return all->n && WSAPoll(all->at, (ULONG)all->n, 0) > 0; }
