@@ -5,7 +5,7 @@
  *
  *     roformer_name    a model that /v1/models lists, as one that is being loaded
  *     roformer_open    opens it, from files in memory
- *     roformer_close   closes it; it is listed still
+ *     roformer_close   closes it and takes its name off the list
  *     roformer_call    the answer of a route, valid until the next call
  *     roformer_threads how many threads compute, before the first of these; 1 if it is not called
  *
@@ -121,6 +121,7 @@ static void forget_answer(void)
     answered = NULL;
 }
 
+/* Closes the model; its name stays. */
 static void close_slot(int i)
 {
     forget_answer();
@@ -133,6 +134,22 @@ static void close_slot(int i)
     held[i].files = 0;
 }
 
+/* Takes the name of a closed model off the list; those after it keep their order. */
+static void forget_name(int i)
+{
+    server.o.models--;
+    for (; i < server.o.models; i++) {
+        held[i] = held[i + 1];
+        option[i] = option[i + 1];
+        option[i].name = held[i].name;
+        server.slot[i] = server.slot[i + 1];
+        if (server.slot[i].model) server.slot[i].model->slot = i;
+    }
+    held[i] = (holding){.name = ""};
+    option[i] = (srv_model_option){.name = ""};
+    server.slot[i] = (srv_slot){0};
+}
+
 EXPORT(roformer_threads) void roformer_threads(int n) { threads = n; }
 EXPORT(roformer_space) void *roformer_space(size_t size) { return malloc(size ? size : 1); }
 EXPORT(roformer_free) void roformer_free(void *memory) { free(memory); }
@@ -143,7 +160,7 @@ EXPORT(roformer_name) const char *roformer_name(const char *name)
     if (start()) return failure.text;
     if (find(name) >= 0) return NULL;
     const int i = server.o.models;
-    if (i == MODELS) return "expected at most 16 models, got another one";
+    if (i == MODELS) return "expected at most 16 models at a time, got another one; close one";
     if (!*name || strlen(name) >= NAME) return "expected a name of 1 to 127 bytes";
     snprintf(held[i].name, sizeof held[i].name, "%s", name);
     option[i] = (srv_model_option){.name = held[i].name, .folder = ""};
@@ -162,11 +179,29 @@ static rf_status open_slot(int i)
     return failure.code;
 }
 
+/* NULL, or the reason why not. */
+static const char *type_of(const char *dtype, rf_type *out)
+{
+    static const struct { const char *name; rf_type type; } types[] = {
+        {"f32", RF_F32}, {"bf16", RF_BF16}, {"int8", RF_I8}};
+    for (size_t i = 0; i < RF_COUNT(types); i++)
+        if (!strcmp(types[i].name, dtype)) {
+            *out = types[i].type;
+            return NULL;
+        }
+    failure = (rf_error){0};
+    rf_fail(&failure, RF_EARG, "dtype: expected f32, bf16 or int8, got '%.40s'", dtype);
+    return failure.text;
+}
+
 /* Takes the list of files and their data, which roformer_space has given, also if it fails; their names remain the
- * caller's. NULL, or the reason why not. */
+ * caller's. NULL, or the reason why not: a name that was not listed before is not listed then. */
 EXPORT(roformer_open) const char *roformer_open(const char *name, const char *dtype, rf_memory_file *file, int n)
 {
-    const char *refused = roformer_name(name);
+    rf_type type = RF_F32;
+    const char *refused = type_of(dtype, &type);
+    const bool listed = find(name) >= 0;
+    if (!refused) refused = roformer_name(name);
     if (refused) {
         free_files(file, n);
         return refused;
@@ -175,29 +210,22 @@ EXPORT(roformer_open) const char *roformer_open(const char *name, const char *dt
     close_slot(i);
     held[i].file = file;
     held[i].files = n;
-    option[i].type = !strcmp(dtype, "int8") ? RF_I8 : !strcmp(dtype, "bf16") ? RF_BF16 : RF_F32;
+    option[i].type = type;
     if (!open_slot(i)) return NULL;
     close_slot(i);
+    if (!listed) forget_name(i);
     return failure.text;
 }
 
 EXPORT(roformer_close) void roformer_close(const char *name)
 {
     const int i = find(name);
-    if (i >= 0) close_slot(i);
+    if (i < 0) return;
+    close_slot(i);
+    forget_name(i);
 }
 
 /* ---- calls ------------------------------------------------------------------------------------------------------- */
-
-static bool find_route(srv_request *r)
-{
-    char allowed[32];
-    r->route = srv_route_find(r->method, r->path, strlen(r->path), allowed);
-    if (r->route) r->dialect = r->route->dialect;
-    else if (*allowed) srv_error(r, 405, "MethodNotAllowed", "the path does not have this method");
-    else srv_error(r, 404, "NotFound", "there is no such path; GET /docs lists them");
-    return r->route;
-}
 
 static void compute(srv_request *r)
 {
@@ -249,7 +277,7 @@ EXPORT(roformer_call) const reply *roformer_call(const char *method, const char 
     r->size = r->capacity = size;
     snprintf(r->method, sizeof r->method, "%s", method);
     snprintf(r->id, sizeof r->id, "%llx", (unsigned long long)atomic_fetch_add(&server.serial, 1));
-    if (find_route(r)) compute(r);
+    if (srv_find_route(r)) compute(r);
     out = make_reply(r);
     return &out;
 }

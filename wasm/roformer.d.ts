@@ -28,19 +28,21 @@ export class Roformer {
   /** How many threads compute: 1 where no others are allowed. */
   readonly threads: number;
 
-  /** Lists a model in /v1/models, as one that is being loaded. The first name answers requests that name no model. */
+  /** Lists a model in /v1/models, as one that is being loaded. The first name answers requests that name no model. At
+   *  most 16 are listed at a time. */
   name(name: string): void;
 
-  /** Opens a model, or another one under this name, from the files of its folder. */
+  /** Opens a model, or another one under this name, from the files of its folder. If that fails, no model is open under
+   *  this name, which is listed only if it was before. */
   open(name: string, files: Files, options?: { dtype?: "f32" | "bf16" | "int8" }): void;
 
-  /** Closes a model and frees its memory. */
+  /** Closes a model, frees its memory and takes its name off the list. */
   close(name: string): void;
 
   /** The answer of a route of `roformer serve`. Without a body, the request is a GET. */
   call(path: string, body?: unknown, method?: string): Answer;
 
-  /** The answer as JSON; an error of the route is thrown. */
+  /** The answer as JSON; an error of the route is thrown, and an answer that is not JSON, such as that of `metrics`. */
   ask(path: string, body?: unknown): any;
 
   /** Ends the threads; then the module cannot be used any more. */

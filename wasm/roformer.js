@@ -58,9 +58,10 @@ const WITH_SIMD = new Uint8Array([0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1
 /* Node.js loads files, too. */
 const inNode = !globalThis.location && globalThis.process?.versions?.node !== undefined;
 
+/* In Node.js, a name without a scheme is that of a file. */
 async function absolute(url) {
-  const here = inNode ? (await import("node:url")).pathToFileURL(`${process.cwd()}/`) : globalThis.location?.href;
-  return new URL(url, here);
+  if (inNode && !/^[a-z][a-z0-9+.-]+:/i.test(String(url))) return (await import("node:url")).pathToFileURL(String(url));
+  return new URL(url, globalThis.location?.href);
 }
 
 async function readFile(url) {
@@ -131,7 +132,7 @@ function enough(what, make) {
 export async function fetchFolder(url, names, progress) {
   const folder = String(url), base = await absolute(folder.endsWith("/") ? folder : `${folder}/`), files = {}, had = {};
   await Promise.all(names.map(async (name) => {
-    const from = new URL(name, base);
+    const from = new URL(name.split("/").map(encodeURIComponent).join("/"), base);
     files[name] = await bytesOf(await get(from), from, (size) => {
       had[name] = size;
       progress?.(Object.values(had).reduce((sum, n) => sum + n, 0));
@@ -147,11 +148,12 @@ async function decompressed(bytes) {
 
 async function compile(source) {
   if (source instanceof WebAssembly.Module) return source;
-  if (source instanceof ArrayBuffer || ArrayBuffer.isView(source)) return WebAssembly.compile(source);
-  const url = await absolute(source), bytes = await bytesOf(await get(url), url);
+  const given = source instanceof ArrayBuffer || ArrayBuffer.isView(source);
+  const url = given ? null : await absolute(source), bytes = given ? source : await bytesOf(await get(url), url);
   try {
     return await WebAssembly.compile(bytes[0] === 0x1f ? await decompressed(bytes) : bytes);
   } catch (e) {
+    if (given) throw new RoformerError(`The bytes are not the module, or are damaged (${e.message}).`);
     throw new RoformerError(`${url} is not the module, or is damaged (${e.message}). Load it again; if that does not ` +
       "help, the file on the host is wrong.");
   }
@@ -191,7 +193,7 @@ const mayShare = () => typeof SharedArrayBuffer === "function" && typeof documen
 
 /* The module with threads is the file beside the one without. */
 const withThreads = (source) => typeof source === "string" || source instanceof URL
-  ? String(source).replace(/\.wasm(?=$|\.gz$)/, ".threads.wasm") : source;
+  ? String(source).replace(/\.wasm(?=(\.gz)?([?#]|$))/, ".threads.wasm") : source;
 
 async function newWorker() {
   const url = new URL("thread.js", import.meta.url);
@@ -211,6 +213,15 @@ async function startThread(message) {
   });
   worker.unref?.();                                      /* Node.js does not wait for it */
   return worker;
+}
+
+function bodyOf(body) {
+  if (body === undefined || typeof body === "string") return body ?? "";
+  try {
+    return JSON.stringify(body);
+  } catch (e) {
+    throw new RoformerError(`The body cannot be written as JSON: ${e.message}.`);
+  }
 }
 
 /* ---- a module ---------------------------------------------------------------------------------------------------- */
@@ -311,7 +322,7 @@ export class Roformer {
     throw text.includes("out of memory") ? noMemory(text) : new RoformerError(text);
   }
 
-  /* Lists a model in /v1/models before it is opened. */
+  /* Lists a model in /v1/models before it is opened; at most 16. */
   name(name) {
     this.#with([name], (n) => this.#sentence(this.#run("roformer_name", n)));
   }
@@ -340,8 +351,7 @@ export class Roformer {
   /* The answer of a route: {status, type, headers, text}. Without a body, the request is a GET. */
   call(path, body, method = body === undefined ? "GET" : "POST") {
     return this.#with([method, path.startsWith("/") ? path : `/${path}`], (m, p) => {
-      const text = body === undefined ? "" : typeof body === "string" ? body : JSON.stringify(body);
-      const bytes = new TextEncoder().encode(text);
+      const bytes = new TextEncoder().encode(bodyOf(body));
       const reply = this.#run("roformer_call", m, p, this.#put(bytes), bytes.length);
       if (!reply) throw noMemory("a request does not fit");
       const [status, type, headers, at, size] = new Uint32Array(this.#exports.memory.buffer, reply >>> 0, 5);
@@ -352,7 +362,9 @@ export class Roformer {
 
   /* The answer as JSON. */
   ask(path, body) {
-    const { status, text } = this.call(path, body);
+    const { status, type, text } = this.call(path, body);
+    if (text && !/\bjson\b/.test(type))
+      throw new RoformerError(`The answer of ${path} is ${type}, not JSON: use call().`, status < 400 ? 0 : status);
     const value = text ? JSON.parse(text) : null;
     if (status < 400) return value;
     const why = value?.error?.message ?? value?.error ?? value?.message;

@@ -315,7 +315,7 @@ void srv_models_stop(srv_server *s)
 
 int srv_model_slot(const srv_server *s, const char *name)
 {
-    if (!name || !*name) return 0;
+    if (!name || !*name) return s->o.models ? 0 : -1;
     for (int i = 0; i < s->o.aliases; i++)
         if (!strcmp(s->o.alias[i].name, name)) name = s->o.alias[i].model;
     for (int i = 0; i < s->o.models; i++)
@@ -336,6 +336,10 @@ void srv_no_model(srv_request *r, const char *name)
 {
     const srv_options *o = &r->s->o;
     srv_text names = {0};
+    if (!o->models) {                   /* only in the module for JavaScript */
+        srv_error(r, 404, "NotFound", "no model is open");
+        return;
+    }
     for (int i = 0; i < o->models; i++) srv_printf(&names, "%s%.60s", i ? ", " : "", o->model[i].name);
     for (int i = 0; i < o->aliases; i++) srv_printf(&names, ", %.60s", o->alias[i].name);
     srv_error(r, 404, "NotFound",

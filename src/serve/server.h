@@ -56,8 +56,8 @@ typedef struct srv_route {
 } srv_route;
 extern const srv_route srv_routes[]; /* a row without a path at the end                                */
 
-/* The route of a path. NULL: there is none; *allowed then names the methods of the path, or is "". */
-const srv_route *srv_route_find(const char *method, const char *path, size_t size, char allowed[32]);
+/* Sets the route and its dialect. false: the path does not exist, or not with this method; answered with an error. */
+bool srv_find_route(srv_request *r);
 
 /* ---- inputs that are computed by one job after the other: pieces.c ----------------------------------------------- */
 

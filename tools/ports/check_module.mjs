@@ -1,8 +1,9 @@
 /* check_module.mjs PACKAGE — the module for JavaScript in Node.js: it answers the same bytes with several threads as with
    one, with both models and every dtype; its errors are sentences.  PACKAGE is the folder wasm of a build for WASI. */
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { resolve } from "node:path";
 
 const at = resolve(process.argv[2]), folder = pathToFileURL(`${at}/`);
 const { fetchFolder, Roformer, RoformerError } = await import(new URL("roformer.js", folder));
@@ -64,18 +65,65 @@ async function said(what) {
 
 async function errorsAreSentences() {
   const module = readFileSync(new URL("roformer.wasm", folder)), roformer = await Roformer.load(module, { threads: 4 });
+  const masks = await fetchFolder("models/roformer-small-en", MODEL);
   expect(roformer.threads === 1, "a module without threads has", roformer.threads);
   for (const [words, what] of [
     ["cannot be read: ENOENT", () => Roformer.load("none.wasm")],
     ["is not the module, or is damaged", () => Roformer.load("README.md")],
     ["cannot be read: ENOENT", () => fetchFolder("models/roformer-small-en", ["none.json"])],
     ["model a:", () => roformer.open("a", { "config.json": new TextEncoder().encode("{}") })],
-    ["`inputs`", () => roformer.ask("fill_mask", { inputs: 1 })],
+    ["no model is open", () => roformer.ask("fill_mask", { inputs: text })],
+    ["dtype: expected f32, bf16 or int8, got 'fp16'", () => roformer.open("a", masks, { dtype: "fp16" })],
+    ["`inputs`", () => { roformer.open("a", masks); roformer.ask("fill_mask", { inputs: 1 }); }],
+    ["is text/plain", () => roformer.ask("metrics")],
+    ["cannot be written as JSON", () => roformer.ask("fill_mask", { inputs: text, top_k: 3n })],
+    ["The bytes are not the module", () => Roformer.load(new Uint8Array([1, 2, 3]))],
     ["The module was ended.", () => { roformer.end(); roformer.ask("v1/models"); }],
   ]) {
     const got = await said(what);
     expect(got.includes(words), "expected", words, "got", got);
   }
+}
+
+/* A closed model, and one that could not be opened, are listed no more, and others take their places. */
+async function modelsAreClosed() {
+  const roformer = await Roformer.load(), masks = await fetchFolder("models/roformer-small-en", MODEL);
+  const listed = () => String(roformer.ask("v1/models").data.map(({ id }) => id));
+  roformer.name("first");
+  roformer.open("second", masks);
+  roformer.open("third", masks, { dtype: "int8" });
+  await said(() => roformer.open("none", {}));
+  await said(() => roformer.open("first", {}));
+  expect(listed() === "first,second,third", "listed:", listed());
+  roformer.close("first");
+  expect(listed() === "second,third", "listed:", listed());
+  const answer = (model) => roformer.call("fill_mask", { model, inputs: text }).text;
+  expect(answer() === answer("second") && answer("third") !== answer(), "the first is not the second");
+  for (let i = 0; i < 40; i++) {
+    roformer.open(`more ${i}`, masks);
+    roformer.close(`more ${i}`);
+  }
+  roformer.close("second");
+  roformer.close("third");
+  expect(listed() === "" && roformer.call("fill_mask", { inputs: text }).status === 404, "listed:", listed());
+}
+
+/* As of the server: a query is ignored, and another method is told which there are. */
+async function pathsAreTheServers() {
+  const roformer = await Roformer.load();
+  expect(roformer.call("v1/models?a=b").status === 200, "a path with a query");
+  const { status, headers } = roformer.call("fill_mask", undefined, "GET");
+  expect(status === 405 && String(headers) === "Allow,POST", status, headers);
+}
+
+/* Characters that have a meaning in an address have none in the name of a file. */
+async function namesOfFilesAreNames() {
+  const at = mkdtempSync(join(tmpdir(), "roformer-names-")), folder = join(at, "a#b %20?c");
+  mkdirSync(folder);
+  writeFileSync(join(folder, "d#e%?.txt"), "here");
+  const files = await fetchFolder(folder, ["d#e%?.txt"]);
+  expect(new TextDecoder().decode(files["d#e%?.txt"]) === "here", "a file's name");
+  rmSync(at, { recursive: true });
 }
 
 function thePackageIsWhole() {
@@ -85,6 +133,9 @@ function thePackageIsWhole() {
 
 thePackageIsWhole();
 await errorsAreSentences();
+await modelsAreClosed();
+await pathsAreTheServers();
+await namesOfFilesAreNames();
 await threadsGiveTheSameBytes();
 console.log(JSON.stringify({ failed: failures }));
 process.exitCode = Number(failures > 0);

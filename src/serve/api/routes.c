@@ -404,7 +404,8 @@ static bool is_path_of(const srv_route *x, const char *path, size_t size)
     return (x->path[n] ? size > n : size == n) && !memcmp(x->path, path, n);
 }
 
-const srv_route *srv_route_find(const char *method, const char *path, size_t size, char allowed[32])
+/* The methods of the path, if none of its routes has this one; or "". */
+static const srv_route *route_of(const char *method, const char *path, size_t size, char allowed[32])
 {
     size_t n = 0;
     *allowed = 0;
@@ -414,6 +415,22 @@ const srv_route *srv_route_find(const char *method, const char *path, size_t siz
         n += (size_t)snprintf(allowed + n, 32 - n, "%s%s", n ? ", " : "", x->method);
     }
     return NULL;
+}
+
+bool srv_find_route(srv_request *r)
+{
+    char allowed[32];
+    const size_t n = strcspn(r->path, "?");
+    const bool post = !strcmp(r->method, "POST"), slash = post && n > 1 && r->path[n - 1] == '/';
+    r->route = route_of(!strcmp(r->method, "HEAD") ? "GET" : r->method, r->path, n - slash, allowed);
+    if (r->route) r->dialect = r->route->dialect;
+    else if (!*allowed) srv_error(r, 404, "NotFound", "there is no such path; GET /docs lists them");
+    else {
+        snprintf(r->header, sizeof r->header, "Allow");
+        snprintf(r->header_value, sizeof r->header_value, "%s", allowed);
+        srv_error(r, 405, "MethodNotAllowed", "the path does not have this method");
+    }
+    return r->route;
 }
 
 /* ---- POST / ------------------------------------------------------------------------------------------------------ */

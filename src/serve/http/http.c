@@ -99,19 +99,10 @@ static void set_id(srv_request *r)
 
 static bool find_route(srv_request *r)
 {
-    char allowed[32];
-    const size_t n = strcspn(r->path, "?");
-    const bool post = !strcmp(r->method, MHD_HTTP_METHOD_POST), slash = post && n > 1 && r->path[n - 1] == '/';
-    const char *method = !strcmp(r->method, MHD_HTTP_METHOD_HEAD) ? "GET" : r->method;
-    r->route = srv_route_find(method, r->path, n - slash, allowed);
-    if (r->route) {
-        r->dialect = r->route->dialect;
-        return true;
-    }
-    if (!*allowed) return refuse(r, 404, "NotFound", "there is no such path; GET /docs lists them"), false;
-    snprintf(r->header, sizeof r->header, MHD_HTTP_HEADER_ALLOW);
-    snprintf(r->header_value, sizeof r->header_value, "%s", allowed);
-    return refuse(r, 405, "MethodNotAllowed", "the path does not have this method"), false;
+    r->close = true;                    /* with an error */
+    if (!srv_find_route(r)) return false;
+    r->close = false;
+    return true;
 }
 
 /* Answers the preflight request that a browser sends before a request of a page of another origin (CORS). */
