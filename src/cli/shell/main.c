@@ -70,10 +70,7 @@ static int run(cli_parsed *p, const char *program)
     if (cli_dictionary(dictionary, sizeof dictionary)) options.dictionary = dictionary;
     if (p->common.profile && is_first()) {
         options.tracer = cli_profile_add;
-        if (!cli_profile_open(p->common.profile)) {
-            rf_fail(&io.why, RF_EIO, "--profile: %s: cannot write: %s", p->common.profile, rf__os_reason(errno));
-            return cli_exit(&io);
-        }
+        if (cli_profile_open(p->common.profile, &io.why)) return cli_exit(&io);
     }
     if (cli_comm() && p->command != &cmd_pretrain) {
         rf_fail(&io.why, RF_EARG, "%s: expected one process, got %d; only pretrain uses several",
@@ -85,8 +82,9 @@ static int run(cli_parsed *p, const char *program)
     cli_note_rung(&io);
     int code = p->command->run(p->args, &io);
     rf_ctx_free(io.ctx);
-    if (!cli_profile_close() && code == CLI_DONE) {
-        cli_error("--profile: %s: cannot write: %s", p->common.profile, rf__os_reason(errno));
+    rf_error why = {0};
+    if (cli_profile_close(&why) && code == CLI_DONE) {
+        cli_error("%s", why.text);
         code = CLI_IO;
     }
     return code;

@@ -7,12 +7,18 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/os/os.h"
 #include "cli/shell/profile.h"
 
+static const char head[] = "{\"traceEvents\": [";
+
 static struct {
     FILE *file;
+    const char *name;
+    rf__os_state state;                 /* of the new file, if is_file                                                */
+    bool is_file;
     pthread_mutex_t lock;
     double zero;                        /* the first operation's begin                                                */
     int threads;
@@ -21,10 +27,34 @@ static struct {
 
 static _Thread_local int thread;        /* number of this thread in the trace; 0: none yet                            */
 
-bool cli_profile_open(const char *name)
+static rf_status refused(const char *name, rf_error *why)
 {
+    return rf_fail(why, RF_EIO, "--profile: %.200s: cannot write: %s", name, rf__os_reason(errno));
+}
+
+/* An existing file that is not empty must be an earlier trace: any other may be what the command reads. */
+static rf_status check_existing(const char *name, rf_error *why)
+{
+    rf__os_state state;
+    char begin[sizeof head] = "";
+    if (rf__os_look(name, &state) || state.kind != RF__OS_FILE || !state.size) return RF_OK;
+    FILE *f = rf__os_stream(name, "r");
+    const size_t n = f ? fread(begin, 1, sizeof head - 1, f) : 0;
+    if (f) fclose(f);
+    if (n == sizeof head - 1 && !strcmp(begin, head)) return RF_OK;
+    return rf_fail(why, RF_EARG, "--profile: %.200s: expected a new file or an earlier profile, got another file, which "
+                   "would be overwritten; choose another name", name);
+}
+
+rf_status cli_profile_open(const char *name, rf_error *why)
+{
+    const rf_status status = check_existing(name, why);
+    if (status) return status;
+    trace.name = name;
     trace.file = rf__os_stream(name, "w");
-    return trace.file && fputs("{\"traceEvents\": [", trace.file) >= 0;
+    if (!trace.file || fputs(head, trace.file) < 0) return refused(name, why);
+    trace.is_file = !rf__os_look(name, &trace.state) && trace.state.kind == RF__OS_FILE;
+    return RF_OK;
 }
 
 static void shape_of(const rf_operation *o, char text[96])
@@ -53,14 +83,24 @@ void cli_profile_add(void *user, const rf_operation *o)
     pthread_mutex_unlock(&trace.lock);
 }
 
-bool cli_profile_close(void)
+/* Whether the name still leads to the trace, if that is a file. */
+static bool in_place(void)
 {
-    if (!trace.file) return true;
+    rf__os_state now;
+    return !trace.is_file || (!rf__os_look(trace.name, &now) && rf__os_same(&now, &trace.state));
+}
+
+rf_status cli_profile_close(rf_error *why)
+{
+    if (!trace.file) return RF_OK;
     fputs("\n]}\n", trace.file);
-    const bool whole = !ferror(trace.file) && !fflush(trace.file);
+    const bool whole = !ferror(trace.file) && !fflush(trace.file), kept = in_place();
     const int e = errno;
     const bool closed = !fclose(trace.file);
     trace.file = NULL;
     if (!whole) errno = e;
-    return whole && closed;
+    if (!whole || !closed) return refused(trace.name, why);
+    return kept ? RF_OK
+                : rf_fail(why, RF_EIO, "--profile: %.200s: the command has written or removed a file with this name: "
+                          "the profile is lost; choose another name", trace.name);
 }

@@ -16,6 +16,17 @@ grep -q '"gflops":[0-9]' trace.json || fail "no rate: $(head -3 trace.json)"
 [ "$(head -1 trace.json)" = '{"traceEvents": [' ] && [ "$(tail -1 trace.json)" = ']}' ] || fail "not one object"
 expect 4 'none/trace.json' "$program" fill-mask -m run --profile none/trace.json 'a [MASK]'
 
+# A trace replaces an earlier one, but no other file, which the command may read; another output of the command is not
+# lost in silence.
+expect 0 '' "$program" fill-mask -m run --profile trace.json 'a [MASK]'
+for file in text.txt run/model.safetensors; do
+    cp "$file" before
+    expect 2 "$file: expected a new file or an earlier profile" "$program" embed -m run -o v.npy --profile "$file" text.txt
+    cmp "$file" before || fail "$file was changed"
+done
+expect 4 'v.npy: the command has written' "$program" embed -q -m run -o v.npy --profile v.npy text.txt
+expect 0 '' "$program" embed -q -m run -o v.npy --profile /dev/null text.txt
+
 expect 0 '' "$program" bench -q parts --config small.json --shape 2x8 --seconds 0.05
 grep -q '^encoder  *linear  *forward' out && grep -q '^step  *attention  *backward' out || fail "bench parts: $(cat out)"
 expect 0 '' "$program" bench -q parts --config small.json --shape 2x8 --seconds 0.05 --json
