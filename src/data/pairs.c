@@ -62,6 +62,7 @@ static rf_status next(lines *l, const char **text, size_t *size, rf_error *why)
         *size -= *size && from[*size - 1] == '\r';
         if (!stop && !l->number && memchr(from, '\r', *size)) return rf_source_no_lines(l->path, why);
         if (!l->number++ && *size >= 3 && !memcmp(from, "\xEF\xBB\xBF", 3)) from += 3, *size -= 3;
+        if (!stop && !*size) return RF_OK;              /* nothing but the mark */
         *text = from;
         return RF_OK;
     }

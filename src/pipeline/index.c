@@ -135,7 +135,7 @@ static rf_status make_folder(rf_index_writer *w, rf_error *why)
         if (!rf__os_make_folder(w->temporary)) return RF_OK;
         if (errno != EEXIST) break;
     }
-    const rf_status status = failed(why, w->temporary, "create");
+    const rf_status status = failed(why, w->folder, "create");
     *w->temporary = 0;                                                  /* nothing to remove */
     return status;
 }

@@ -470,7 +470,11 @@ static bool read_texts(srv_request *r, const json_t *list, const char *name, boo
         const json_t *v = text_of(one ? list : json_array_get(list, i));
         out->text[i] = json_string_value(v);
         out->bytes[i] = json_string_length(v);
-        if (!out->bytes[i] && !empty) return srv_error(r, 400, "Empty", "`%s` cannot be empty", name), false;
+        if (!out->bytes[i] && !empty) {
+            char which[64] = "";
+            if (n > 1) snprintf(which, sizeof which, ": text %zu of %zu is", i + 1, n);
+            return srv_error(r, 400, "Empty", "`%s` cannot be empty%s", name, which), false;
+        }
         r->characters += srv_length(out->text[i], out->bytes[i]);
     }
     return true;

@@ -374,8 +374,7 @@ const char *srv_model_kind(const srv_model *m)
     return srv_generates(m) ? "a causal language model" : kinds[head];
 }
 
-/* The name of the first model that can; NULL: there is none. */
-static const char *find_model(srv_server *s, bool (*can)(const srv_model *m))
+const char *srv_model_that(srv_server *s, bool (*can)(const srv_model *m))
 {
     for (int i = 0; can && i < s->o.models; i++) {
         srv_model *m = srv_model_acquire(s, i);
@@ -389,7 +388,7 @@ static const char *find_model(srv_server *s, bool (*can)(const srv_model *m))
 static void refuse_model(srv_request *r, const char *sentence, bool (*can)(const srv_model *m))
 {
     rf_error why = {0};
-    const char *name = find_model(r->s, can);
+    const char *name = srv_model_that(r->s, can);
     rf_fail(&why, RF_EUNSUPPORTED, "%.300s%s%.100s%s", sentence, name ? "; set `model` to '" : "", name ? name : "",
             name ? "', which can" : "");
     srv_fail(r, &why);

@@ -317,6 +317,8 @@ int srv_model_slot(const srv_server *s, const char *name);
 void srv_no_model(srv_request *r, const char *name); /* answers 404 with the names that there are */
 srv_model *srv_model_acquire(srv_server *s, int slot); /* NULL: not loaded yet */
 void srv_model_release(srv_model *m);
+/* The name of the first model that can; NULL: there is none. */
+const char *srv_model_that(srv_server *s, bool (*can)(const srv_model *m));
 
 /* Finds the model of this name or alias; NULL: the one that member "model" of the body names, or the first one. Keeps
  * the model that the request already has. false: answered. */

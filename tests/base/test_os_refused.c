@@ -14,7 +14,8 @@ static void names_mean_what_they_say(void **state)
 {
     (void)state;
     static const char *const name[] = {"nul",     "nul.txt", "NUL .x", "con.tar.gz", "com1", "Lpt9.npy", "aux",
-                                       "conout$", "a.",      "a ",     "a:b",        "a:",   "..."};
+                                       "conout$", "a.",      "a ",     "a:b",        "a:",   "...",
+                                       "com¹",    "lpt³.x"};
     assert_int_equal(rf__os_make_folder(in_root("a")), 0);
     for (size_t i = 0; i < RF_COUNT(name); i++) {
 #ifdef _WIN32

@@ -77,7 +77,7 @@ static wchar_t *absolute(const wchar_t *path)
     return wmemcpy(full, begin, before);
 }
 
-/* A device's name, with any ending: nul, com1, nul.tar.gz. */
+/* A device's name, with any ending: nul, com1, com¹, nul.tar.gz. */
 static bool is_device(const wchar_t *part, size_t n)
 {
     static const wchar_t *const names[] = {L"con", L"prn", L"aux", L"nul", L"conin$", L"conout$"};
@@ -87,7 +87,7 @@ static bool is_device(const wchar_t *part, size_t n)
     for (size_t i = 0; i < RF_COUNT(names); i++)
         if (size == wcslen(names[i]) && !_wcsnicmp(part, names[i], size)) return true;
     const bool port = size == 4 && (!_wcsnicmp(part, L"com", 3) || !_wcsnicmp(part, L"lpt", 3));
-    return port && part[3] >= L'1' && part[3] <= L'9';
+    return port && ((part[3] >= L'1' && part[3] <= L'9') || wcschr(L"\u00b9\u00b2\u00b3", part[3]));
 }
 
 /* Whether Windows would take the name for that of something else: it drops dots and spaces at the end of a part. A path

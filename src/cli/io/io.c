@@ -184,6 +184,7 @@ rf_status cli_lines_next(cli_lines *l, const char **line, size_t *size, rf_error
             if (l->marked) {
                 at += 3;
                 n -= 3;
+                if (!n && !feed) return RF_OK;          /* nothing but the mark */
             }
             if (n && at[n - 1] == '\r') n--;
             if (!feed && l->number == 1 && memchr(at, '\r', n)) return rf_source_no_lines(l->name, why);

@@ -42,8 +42,8 @@ static rf_status check_existing(const char *name, rf_error *why)
     const size_t n = f ? fread(begin, 1, sizeof head - 1, f) : 0;
     if (f) fclose(f);
     if (n == sizeof head - 1 && !strcmp(begin, head)) return RF_OK;
-    return rf_fail(why, RF_EARG, "--profile: %.200s: expected a new file or an earlier profile, got another file, which "
-                   "would be overwritten; choose another name", name);
+    return rf_fail(why, RF_EARG, "--profile: %.200s: expected a new file or an earlier profile, got another file, "
+                   "which would be overwritten; choose another name", name);
 }
 
 rf_status cli_profile_open(const char *name, rf_error *why)

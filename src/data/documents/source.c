@@ -103,16 +103,20 @@ static const char *format_of_name(const char *name)
     return n >= 4 && !strcmp(name + n - 4, ".zst") ? "zstd" : NULL;
 }
 
-/* A two-byte encoding, recognized by its byte order mark or by zeros in every other byte; NULL: none. */
+/* An encoding of two or four bytes, recognized by its byte order mark or by zeros in the same places; NULL: none. */
 static const char *wide_encoding(const char *data, size_t size)
 {
     enum { LOOK = 4096, FEW = 4 };
-    const size_t n = (size < LOOK ? size : LOOK) & ~(size_t)1;
-    size_t zeros[2] = {0, 0};
+    const size_t n = (size < LOOK ? size : LOOK) & ~(size_t)3, quarter = n / 4;
+    size_t zeros[4] = {0, 0, 0, 0};
+    if (size >= 4 && (!memcmp(data, "\xff\xfe\0\0", 4) || !memcmp(data, "\0\0\xfe\xff", 4))) return "UTF-32";
     if (size >= 2 && (!memcmp(data, "\xff\xfe", 2) || !memcmp(data, "\xfe\xff", 2))) return "UTF-16";
-    for (size_t i = 0; i < n; i++) zeros[i & 1] += !data[i];
-    if (!zeros[0] && zeros[1] >= FEW && 8 * zeros[1] >= n) return "UTF-16LE";
-    return !zeros[1] && zeros[0] >= FEW && 8 * zeros[0] >= n ? "UTF-16BE" : NULL;
+    for (size_t i = 0; i < n; i++) zeros[i & 3] += !data[i];
+    if (quarter && zeros[3] == quarter && zeros[2] * 2 > quarter && !zeros[0]) return "UTF-32LE";
+    if (quarter && zeros[0] == quarter && zeros[1] * 2 > quarter && !zeros[3]) return "UTF-32BE";
+    const size_t even = zeros[0] + zeros[2], odd = zeros[1] + zeros[3];
+    if (!even && odd >= FEW && 8 * odd >= n) return "UTF-16LE";
+    return !odd && even >= FEW && 8 * even >= n ? "UTF-16BE" : NULL;
 }
 
 rf_status rf_source_wide(const char *name, const char *data, size_t size, rf_error *why)
@@ -120,8 +124,9 @@ rf_status rf_source_wide(const char *name, const char *data, size_t size, rf_err
     if (!(name && data)) return rf__missing("rf_source_wide", "name, data", why);
     const char *wide = wide_encoding(data, size);
     if (!wide) return RF_OK;
-    const char *shell = !strcmp(wide, "UTF-16BE") ? "" : ", or in PowerShell: Get-Content FILE -Encoding Unicode | "
-                                                         "Set-Content NEW -Encoding UTF8";
+    const bool known = !strcmp(wide, "UTF-16") || !strcmp(wide, "UTF-16LE");
+    const char *shell = known ? ", or in PowerShell: Get-Content FILE -Encoding Unicode | "
+                                "Set-Content NEW -Encoding UTF8" : "";
     return rf_fail(why, RF_EUNSUPPORTED, "%s: expected UTF-8, got %s; convert it with iconv -f %s -t UTF-8%s", name,
                    wide, wide, shell);
 }

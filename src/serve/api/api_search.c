@@ -34,13 +34,16 @@ static void finish(srv_request *r)
     else srv_answer_json(r);
 }
 
+static bool has_index(const srv_model *m) { return m->index; }
+
 void srv_api_search(srv_request *r)
 {
     rf_error why = {0};
     if (!srv_read_body(r) || !srv_need_model(r, NULL)) return;
     const char *query = srv_string(r->in, "query");
     if (!r->model->index) {
-        srv_error(r, 424, "Backend", "there is no index; start the server with --index INDEX");
+        if (srv_model_that(r->s, has_index)) srv_wrong_model(r, "has no index", has_index);
+        else srv_error(r, 424, "Backend", "there is no index; start the server with --index INDEX");
         return;
     }
     if (rf_utf8_blank(query, strlen(query))) {

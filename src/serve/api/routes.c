@@ -29,7 +29,7 @@
     }
 #define DIMENSIONS \
     { \
-        "dimensions", SRV_INT, false, 0, RF_MAX_INDEX_DIMENSIONS, NULL, NULL, \
+        "dimensions", SRV_INT, false, 1, RF_MAX_INDEX_DIMENSIONS, NULL, NULL, \
             "keep only the first components, before normalization" \
     }
 #define TOP_K \

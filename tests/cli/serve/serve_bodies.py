@@ -114,6 +114,8 @@ def s7_limits_of_inputs():
     with Server(program, "-m", "model") as s:
         for bad, code in (([], 400), ("", 400), (["a", ""], 400), (["a"] * 33, 422), ([[1]] * 33, 422), ([[]], 422)):
             status(s.post("/embed", {"inputs": bad}), code)
+        a = s.post("/embed", {"inputs": ["a", "", "b"]}).json()["error"]
+        expect(a == "`inputs` cannot be empty: text 2 of 3 is", a)
         status(s.post("/embed", {"inputs": ["a"] * 32}), 200)
         many = long_text(100)
         status(s.post("/embed", {"inputs": many}), 200)

@@ -241,6 +241,8 @@ def differs(schema, value, types, path="answer"):
 def answers_are_as_openapi_describes_them():
     models = ("model", "causal", "pairs", "labels", "translate", "chat")
     with Server(program, *[x for m in models for x in ("-m", m)], "--languages", "en:de", "--index", "lines") as s:
+        a = status(s.post("/search", {"query": "a", "model": "labels"}), 424).json()["error"]
+        expect("has no index; set `model` to 'model'" in a, a)
         api = status(s.ask("GET", "/openapi.json"), 200).json()
         types, ids, seen = api["components"]["schemas"], [], []
         for path, methods in api["paths"].items():

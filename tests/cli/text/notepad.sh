@@ -31,6 +31,16 @@ file=lines
 both embed -q -m model --format jsonl @
 both embed -q -m model -o @.npy @
 alike npy
+for wide in 'UTF-32 UTF-32' 'UTF-32LE UTF-32LE' 'UTF-32BE UTF-32BE' 'UTF-16LE UTF-16LE' 'UTF-16BE UTF-16BE'; do
+    set -- $wide
+    sed '1s/^/a long line of letters: /' lines | iconv -f UTF-8 -t $1 > other
+    expect 3 "expected UTF-8, got $2; convert it with iconv -f $2 -t UTF-8" "$program" embed -q -m model --format jsonl other
+done
+printf '\357\273\277' > mark
+expect 0 '' "$program" embed -q -m model --format jsonl mark
+[ ! -s out ] || fail "a byte order mark alone is a line: $(cat out)"
+expect 3 'expected at least one text' "$program" index -q -m model -o mark.index mark
+expect 4 'none/a/b.index: cannot create' "$program" index -q -m model -o none/a/b.index lines
 both rank -q -m model 'the city' @
 both similarity -q -m model @
 both index -q -m model -o @.index @
