@@ -22,7 +22,7 @@ static rf_status bind_model(rf_session *s, rf_error *why)
     rf_encoder *fresh;
     const rf_status status = rf__encoder_view(&m->params, m->value, s->packed, &fresh, why);
     if (status) return status;
-    rf__encoder_word_embeddings(fresh, m->words);
+    rf__encoder_word_embeddings(fresh, m->words.data ? &m->words : NULL);
     rf__encoder_free(s->encoder);
     s->encoder = fresh;
     rf__encoder_observe(s->encoder, s->observer, s->observer_user);

@@ -19,8 +19,8 @@ rf_status rf__encoder_view(const rf_params *params, float *const value[], const 
                            rf_encoder **out, rf_error *why);
 void rf__encoder_free(rf_encoder *e);
 
-/* Sets word embeddings stored as rows of bf16, which must outlive the encoder; their entry of `value` is NULL. */
-void rf__encoder_word_embeddings(rf_encoder *e, const uint16_t *words);
+/* Sets word embeddings that stay in a file; `words` must outlive the encoder, and their entry of `value` is NULL. */
+void rf__encoder_word_embeddings(rf_encoder *e, const rf_rows *words);
 
 /* Gradients go to another slab, starting with the next batch. */
 void rf__encoder_grad(rf_encoder *e, float *grad);

@@ -1,8 +1,8 @@
 /* model.c — opens a model folder for inference.
  *
  * Matrices are packed directly from the mapped file, whose pages are then released, so that only one copy of the
- * weights is in memory. The word embeddings stay in the file if possible, in f32 or bf16, and only the rows that a text
- * needs are read there. The head's copy of them is packed on first use. */
+ * weights is in memory. The word embeddings stay in the file if possible, in the type that they have there, and only
+ * the rows that a text needs are read. The head's copy of them is packed on first use. */
 #include "base/files/held_folder.h"
 #include "roformer/inspect/files.h"
 #include "model/family.h"
@@ -146,13 +146,13 @@ static rf_status pack(rf_model *m, const struct source *from, size_t i, rf_error
     return status;
 }
 
-/* Whether a mapped tensor of f32 or bf16 can be used in place. */
+/* Whether a mapped tensor can be used in place. */
 static bool usable_as_is(const rf_weight *t)
 {
-    if (!t || !t->readable || t->stride) return false;
-    return t->type == RF_F32    ? (uintptr_t)t->data % sizeof(float) == 0
-           : t->type == RF_BF16 ? (uintptr_t)t->data % sizeof(uint16_t) == 0
-                                : false;
+    if (!t || t->stride) return false;
+    if (rf__quantized(t)) return true;
+    const size_t size = t->readable ? t->type == RF_F32 ? sizeof(float) : sizeof(uint16_t) : 0;
+    return size && (uintptr_t)t->data % size == 0;
 }
 
 static bool stays_in_file(const rf_model *m, const struct source *from, size_t i)
@@ -160,33 +160,45 @@ static bool stays_in_file(const rf_model *m, const struct source *from, size_t i
     return i == m->params.word && from->file && usable_as_is(from->match[i]);
 }
 
-static void widen(const rf_model *m, float *to, const uint16_t *from, size_t n)
+/* The embedding of one word. */
+static void word(const rf_model *m, int64_t row, float *to)
 {
-    m->ctx->k->from_bf16(to, from, (int64_t)n);
+    const int64_t width = m->params.p[m->params.word].dim[1];
+    rf__rows_read(m->ctx->k, &m->words, width, row, 0, to, width);
 }
 
+static bool finite_words(const rf_model *m, const rf_param *p, float *row)
+{
+    for (int64_t i = 0; i < p->dim[0]; i++) {
+        word(m, i, row);
+        if (!m->ctx->k->finite(row, p->dim[1])) return false;
+    }
+    return true;
+}
+
+/* The scales of rows in int8 are finite (rf__quantized_check). */
 static rf_status leave_in_file(rf_model *m, const struct source *from, size_t i, rf_error *why)
 {
     const rf_param *p = &m->params.p[i];
-    const rf_weight *t = from->match[i];
+    const rf_weight *t = from->match[i], *scale = rf__quantized_scale(from->file, t);
     bool finite = true;
-    const rf_status status = rf__weights_check_sum(from->file, t, why);
-    if (status) return status;
-    if (t->type == RF_F32) {
+    rf_status status = rf__weights_check_sum(from->file, t, why);
+    if (!status && !scale && t->type == RF_F32) {
         m->value[i] = (float *)(uintptr_t)t->data;
         finite = m->ctx->k->finite(m->value[i], (int64_t)p->count);
-    } else {
-        enum { RUN = 4096 };
-        float run[RUN];
-        m->words = (const uint16_t *)t->data;
-        for (size_t at = 0; at < p->count && finite; at += RUN) {
-            const size_t n = p->count - at < RUN ? p->count - at : RUN;
-            widen(m, run, m->words + at, n);
-            finite = m->ctx->k->finite(run, (int64_t)n);
+    } else if (!status) {
+        const size_t n = scale ? scale->count : (size_t)p->dim[1];
+        float *const space = rf__alloc(m->ctx, (n ? n : 1) * sizeof *space);
+        if (!space) return out_of_memory(why, n * sizeof *space);
+        m->words = (rf_rows){scale ? RF_I8 : t->type, t->data, scale ? space : NULL};
+        if (scale) status = rf__weights_read(from->file, scale, m->word_scale = space, 1, why);
+        else {
+            finite = finite_words(m, p, space);
+            rf__free(m->ctx, space);
         }
     }
-    rf__weights_forget(from->file, t);
-    if (finite) return RF_OK;
+    if (!status) rf__weights_forget(from->file, t);
+    if (status || finite) return status;
     return rf_fail(why, RF_ENUMERIC, "%s: %s: expected finite values, got NaN or infinity",
                    rf__weights_name(from->file), p->name);
 }
@@ -359,6 +371,7 @@ void rf_model_close(rf_model *m)
     rf__free(m->ctx, m->packed);
     rf__free(m->ctx, m->value);
     rf__free(m->ctx, m->vectors);
+    rf__free(m->ctx, m->word_scale);
     rf__free(m->ctx, m->ignored);
     rf__free(m->ctx, m->folder);
     rf__free(m->ctx, m->requested_folder);
@@ -381,10 +394,10 @@ const float *rf__model_word_embeddings(const rf_model *m, float **own, rf_error 
 {
     const rf_param *p = &m->params.p[m->params.word];
     *own = NULL;
-    if (!m->words) return m->value[m->params.word];
+    if (!m->words.data) return m->value[m->params.word];
     *own = rf__alloc(m->ctx, p->count * sizeof **own);
     if (!*own) out_of_memory(why, p->count * sizeof **own);
-    else widen(m, *own, m->words, p->count);
+    for (int64_t i = 0; *own && i < p->dim[0]; i++) word(m, i, *own + i * p->dim[1]);
     return *own;
 }
 

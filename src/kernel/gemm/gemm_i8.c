@@ -118,6 +118,15 @@ static const int8_t *column(const rf__packing *p, int64_t j, int64_t from, int64
     return to;
 }
 
+/* Writes n codes of a column, which begins at `to`, in groups that are `step` apart. */
+static void place(int8_t *to, int64_t step, int64_t group, const int8_t *x, int64_t n)
+{
+    int64_t i = 0;
+    if (group == 4)                     /* one store for each group; the other sizes take the loop below */
+        for (; i + 4 <= n; i += 4) memcpy(to + i / 4 * step, x + i, 4);
+    for (; i < n; i++) to[i / group * step + i % group] = x[i];
+}
+
 static void pack_panel(const rf__packing *p, int64_t q)
 {
     weights *w = p->own;
@@ -131,11 +140,8 @@ static void pack_panel(const rf__packing *p, int64_t q)
         for (int64_t from = 0; from < p->k; from += DEEP) {
             const int64_t deep = rf__min64(DEEP, p->k - from);
             const int8_t *x = column(p, first + j, from, deep, piece);
-            for (int64_t i = 0; i < deep; i++) {
-                const int64_t at = from + i;
-                out[(at / group * columns + j) * group + at % group] = x[i];
-                sum += x[i];
-            }
+            for (int64_t i = 0; i < deep; i++) sum += x[i];
+            place(out + (from / group * columns + j) * group, columns * group, group, x, deep);
         }
         w->offset[first + j] = -(int32_t)p->shape->zero * sum;
     }

@@ -6,15 +6,14 @@
 
 struct saved { const int32_t *id; };
 
-/* Rows of a table that exists only in bf16, widened. */
-struct halves { const rfk_table *k; float *y; const uint16_t *x; const int32_t *row; int64_t width; };
+struct reading { const rfk_table *k; float *y; const rf_rows *x; const int32_t *row; int64_t width; };
 
-static void widen_span(void *arg, int64_t first, int64_t last, int64_t block, int worker)
+static void read_span(void *arg, int64_t first, int64_t last, int64_t block, int worker)
 {
     (void)block, (void)worker;
-    const struct halves *r = arg;
+    const struct reading *r = arg;
     for (int64_t i = first; i < last; i++)
-        r->k->from_bf16(r->y + i * r->width, r->x + r->row[i] * r->width, r->width);
+        rf__rows_read(r->k, r->x, r->width, r->row[i], 0, r->y + i * r->width, r->width);
 }
 
 void rf__embed_run(rf_graph *g, rf_node *n)
@@ -24,8 +23,8 @@ void rf__embed_run(rf_graph *g, rf_node *n)
     const int64_t N = n->out->dim[0], width = n->out->dim[1];
     if (table->f32) rf__gather(g, n->out->f32, table->f32, s->id, N, width);
     else
-        rf__spans(g, N, rf__span_rows(width), widen_span,
-                  &(struct halves){g->k, n->out->f32, table->bf16, s->id, width});
+        rf__spans(g, N, rf__span_rows(width), read_span,
+                  &(struct reading){g->k, n->out->f32, table->rows, s->id, width});
 }
 
 void rf__embed_back(rf_graph *g, rf_node *n)

@@ -7,7 +7,7 @@
 struct saved { int terms; float c[RF_MIX_TERMS]; const int32_t *id[RF_MIX_TERMS]; };
 struct pass { const rfk_table *k; const struct saved *s; float *y; const rf_tensor *x; int64_t width; };
 
-enum { WIDENED = 256 };                 /* columns of a bf16 row that are widened together */
+enum { WIDENED = 256 };                 /* columns that are read together from a table without f32 values */
 
 /* y = y + c x, or c x for the first term.  Elements are independent, so parts of a row have the bits of the whole. */
 static void term(const struct pass *a, float *y, int64_t row, float c, bool first)
@@ -17,7 +17,7 @@ static void term(const struct pass *a, float *y, int64_t row, float c, bool firs
     for (int64_t j = 0; j < a->width; j += step) {
         const int64_t n = rf__min64(step, a->width - j);
         const float *x = a->x->f32 ? a->x->f32 + row * a->width : space;
-        if (!a->x->f32) a->k->from_bf16(space, a->x->bf16 + row * a->width + j, n);
+        if (!a->x->f32) rf__rows_read(a->k, a->x->rows, a->width, row, j, space, n);
         if (first) a->k->scale(y + j, x, c, n);
         else a->k->axpy(y + j, c, x, n);
     }
