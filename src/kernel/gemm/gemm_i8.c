@@ -119,12 +119,19 @@ static const int8_t *column(const rf__packing *p, int64_t j, int64_t from, int64
 }
 
 /* Writes n codes of a column, which begins at `to`, in groups that are `step` apart. */
-static void place(int8_t *to, int64_t step, int64_t group, const int8_t *x, int64_t n)
+static inline void place(int8_t *to, int64_t step, int64_t group, const int8_t *x, int64_t n)
 {
     int64_t i = 0;
-    if (group == 4)                     /* one store for each group; the other sizes take the loop below */
-        for (; i + 4 <= n; i += 4) memcpy(to + i / 4 * step, x + i, 4);
-    for (; i < n; i++) to[i / group * step + i % group] = x[i];
+    for (; i + group <= n; i += group, to += step) memcpy(to, x + i, (size_t)group);
+    for (int64_t k = 0; i < n; i++) to[k++] = x[i];
+}
+
+/* The same: one store for each group. */
+static void place_groups(int8_t *to, int64_t step, int64_t group, const int8_t *x, int64_t n)
+{
+    if (group == 2) place(to, step, 2, x, n);
+    else if (group == 4) place(to, step, 4, x, n);
+    else place(to, step, group, x, n);
 }
 
 static void pack_panel(const rf__packing *p, int64_t q)
@@ -133,6 +140,8 @@ static void pack_panel(const rf__packing *p, int64_t q)
     const int64_t columns = p->shape->columns, group = p->shape->interleave;
     const int64_t first = q * columns, width = rf__min64(columns, p->n - first);
     int8_t *out = (int8_t *)p->out + first * p->deep, piece[DEEP];
+    int16_t one[DEEP];
+    for (int i = 0; i < DEEP; i++) one[i] = 1;
     memset(out, 0, (size_t)(p->deep * columns));
     for (int64_t j = 0; j < width; j++) {
         int32_t sum = 0;
@@ -140,8 +149,10 @@ static void pack_panel(const rf__packing *p, int64_t q)
         for (int64_t from = 0; from < p->k; from += DEEP) {
             const int64_t deep = rf__min64(DEEP, p->k - from);
             const int8_t *x = column(p, first + j, from, deep, piece);
-            for (int64_t i = 0; i < deep; i++) sum += x[i];
-            place(out + (from / group * columns + j) * group, columns * group, group, x, deep);
+            int32_t part;
+            p->ctx->k->dots_i8(&part, x, one, 1, deep);
+            sum += part;
+            place_groups(out + (from / group * columns + j) * group, columns * group, group, x, deep);
         }
         w->offset[first + j] = -(int32_t)p->shape->zero * sum;
     }
