@@ -233,9 +233,11 @@ void rf__column_sums(const rf_graph *g, float *sum, const float *x, int64_t rows
 
 /* y[i,:] = x[row[i],:]  and its transpose  x[row[i],:] += y[i,:], in the order of i. */
 void rf__gather(const rf_graph *g, float *y, const float *x, const int32_t row[], int64_t n, int64_t width);
-/* n numbers of row `row` of a table with `width` columns, from column j on, in f32. */
-void rf__rows_read(const rfk_table *k, const rf_rows *rows, int64_t width, int64_t row, int64_t j, float *to, int64_t n);
 void rf__scatter_add(const rf_graph *g, float *x, const float *y, const int32_t row[], int64_t n, int64_t width);
+
+/* n numbers of row `row` of a table with `width` columns, from column j on, in f32. */
+void rf__read_row(const rfk_table *k, const rf_file_rows *table, int64_t width, int64_t row, int64_t j, float *to,
+                  int64_t n);
 
 /* gamma, or 1 + gamma for RF_NORM_RMS_ONE (pushed); NULL for NULL. */
 const float *rf__norm_scale(rf_graph *g, const rf_tensor *gamma, rf_norm_kind kind);

@@ -45,11 +45,11 @@
 typedef struct rf_graph rf_graph;
 
 /* Rows of a table as a file has them: f32, bf16, f16, or int8 with one scale for each row. */
-typedef struct rf_rows {
+typedef struct rf_file_rows {
     rf_type type;
     const void *data;           /* NULL: there are none */
     const float *scale;         /* int8 only */
-} rf_rows;
+} rf_file_rows;
 
 /* A tensor. Read the members; do not change them, except `packed`, `bf16` and `rows` of a parameter. */
 typedef struct rf_tensor {
@@ -60,7 +60,7 @@ typedef struct rf_tensor {
                                    outside rf__backward */
     const rf_packed *packed;    /* weights packed for inference, or NULL */
     const uint16_t *bf16;       /* parameters: bf16 copy for bf16 products; NULL: f32 values are rounded to nearest */
-    const rf_rows *rows;        /* a table without f32 values, which is not trained: its rows; or NULL */
+    const rf_file_rows *rows;   /* a table without f32 values, which is not trained: its rows; or NULL */
     int tracked;                /* 1: depends on something that needs a gradient */
     int parameter;              /* 1: made by rf__parameter or rf__input */
 } rf_tensor;

@@ -160,18 +160,19 @@ static void gather_span(void *arg, int64_t first, int64_t last, int64_t block, i
         memcpy(r->y + i * r->width, r->x + r->row[i] * r->width, (size_t)r->width * sizeof(float));
 }
 
-void rf__rows_read(const rfk_table *k, const rf_rows *rows, int64_t width, int64_t row, int64_t j, float *to, int64_t n)
+void rf__read_row(const rfk_table *k, const rf_file_rows *table, int64_t width, int64_t row, int64_t j, float *to,
+                  int64_t n)
 {
     const int64_t at = row * width + j;
-    const float *f32 = rows->data;
-    const uint16_t *half = rows->data;
-    const int8_t *code = rows->data;
-    switch (rows->type) {
+    const float *f32 = table->data;
+    const uint16_t *half = table->data;
+    const int8_t *code = table->data;
+    switch (table->type) {
     case RF_F32: memcpy(to, f32 + at, (size_t)n * sizeof *to); return;
     case RF_BF16: k->from_bf16(to, half + at, n); return;
     case RF_F16: k->from_f16(to, half + at, n); return;
     case RF_I8:
-        for (int64_t i = 0; i < n; i++) to[i] = (float)code[at + i] * rows->scale[row];
+        for (int64_t i = 0; i < n; i++) to[i] = (float)code[at + i] * table->scale[row];
         return;
     case RF_I32: return;                /* no table has integers */
     }

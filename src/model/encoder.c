@@ -33,7 +33,7 @@ struct rf_encoder {
     float **value, **grad;                 /* one for each parameter; grad entries NULL: inference                    */
     const rf_packed **packed;              /* one for each parameter, or NULL                                         */
     const uint16_t *bf16;                  /* a slab like that of the values, rounded for products; or NULL           */
-    const rf_rows *words;                  /* the word embeddings, if they are not f32 in memory; or NULL             */
+    const rf_file_rows *words;             /* the word embeddings, if they are not f32 in memory; or NULL             */
     bool still;                            /* values never change                                                     */
     int64_t frozen;                        /* the embeddings and this number of layers get no gradient                */
     bool recompute;                        /* layers are recomputed in the backward pass                              */
@@ -126,7 +126,7 @@ rf_status rf__encoder_view(const rf_params *params, float *const value[], const 
     return RF_OK;
 }
 
-void rf__encoder_word_embeddings(rf_encoder *e, const rf_rows *words) { e->words = words; }
+void rf__encoder_word_embeddings(rf_encoder *e, const rf_file_rows *words) { e->words = words; }
 
 void rf__encoder_free(rf_encoder *e)
 {

@@ -20,7 +20,7 @@ rf_status rf__encoder_view(const rf_params *params, float *const value[], const 
 void rf__encoder_free(rf_encoder *e);
 
 /* Sets word embeddings that stay in a file; `words` must outlive the encoder, and their entry of `value` is NULL. */
-void rf__encoder_word_embeddings(rf_encoder *e, const rf_rows *words);
+void rf__encoder_word_embeddings(rf_encoder *e, const rf_file_rows *words);
 
 /* Gradients go to another slab, starting with the next batch. */
 void rf__encoder_grad(rf_encoder *e, float *grad);

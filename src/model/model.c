@@ -164,7 +164,7 @@ static bool stays_in_file(const rf_model *m, const struct source *from, size_t i
 static void word(const rf_model *m, int64_t row, float *to)
 {
     const int64_t width = m->params.p[m->params.word].dim[1];
-    rf__rows_read(m->ctx->k, &m->words, width, row, 0, to, width);
+    rf__read_row(m->ctx->k, &m->words, width, row, 0, to, width);
 }
 
 static bool finite_words(const rf_model *m, const rf_param *p, float *row)
@@ -190,7 +190,7 @@ static rf_status leave_in_file(rf_model *m, const struct source *from, size_t i,
         const size_t n = scale ? scale->count : (size_t)p->dim[1];
         float *const space = rf__alloc(m->ctx, (n ? n : 1) * sizeof *space);
         if (!space) return out_of_memory(why, n * sizeof *space);
-        m->words = (rf_rows){scale ? RF_I8 : t->type, t->data, scale ? space : NULL};
+        m->words = (rf_file_rows){scale ? RF_I8 : t->type, t->data, scale ? space : NULL};
         if (scale) status = rf__weights_read(from->file, scale, m->word_scale = space, 1, why);
         else {
             finite = finite_words(m, p, space);

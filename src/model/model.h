@@ -23,7 +23,7 @@ struct rf_model {
     bool has_head;
     float *vectors;             /* biases, norms, small tables */
     float **value;              /* one for each parameter; NULL for packed matrices, and for `words` */
-    rf_rows words;              /* the word embeddings, if they stay in the file and are not f32 there */
+    rf_file_rows words;         /* the word embeddings, if they stay in the file and are not f32 there */
     float *word_scale;          /* words.scale, or NULL */
     rf_packed **packed;
     pthread_mutex_t lock;       /* protects the packed word embeddings, the only member created later */

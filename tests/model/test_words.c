@@ -1,5 +1,5 @@
-/* test_words.c — mirrors src/model/model.c word embeddings that stay in the file: those of a folder in bf16, f16 or int8
- * do, too, and their rows have the bits of widened embeddings. */
+/* test_words.c — mirrors src/model/model.c word embeddings that stay in the file: those of a folder in bf16, f16 or
+ * int8 do, too, and their rows have the bits of widened embeddings. */
 #include "t.h"
 
 #include "model/model.h"
@@ -110,7 +110,7 @@ static void rows_of_narrow_types(void **state)
     float *table = t_bytes(V * E * sizeof *table), *scale = t_normal(V), *found[2][2];
     uint16_t *half = t_bytes(V * E * sizeof *half);
     int8_t *code = t_bytes(V * E);
-    const rf_rows rows[] = {{RF_BF16, half, NULL}, {RF_F16, half, NULL}, {RF_I8, code, scale}};
+    const rf_file_rows rows[] = {{RF_BF16, half, NULL}, {RF_F16, half, NULL}, {RF_I8, code, scale}};
     static const float c[] = {0.3F, -1.7F};
     const int32_t other[N] = {0, 1, 2, 3, 4, 5, 6, 7, 39}, *const both[] = {id, other};
     rf_graph *g = NULL;

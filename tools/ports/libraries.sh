@@ -114,7 +114,7 @@ library() {             # NAME PACKAGE SOURCE CFLAGS FILES...: lib/libNAME.a of 
     name=$1 package=$2 source=$3 cflags=$4
     shift 4
     mkdir "$folder/objects/$name"
-    compile="$cc -c -O2 -DNDEBUG -w $pic -I$folder/include -I$folder/objects $flags $cflags"
+    compile="$cc -c -O2 -DNDEBUG -w $pic -ffile-prefix-map=$sources=. -I$folder/include -I$folder/objects $flags $cflags"
     # shellcheck disable=SC2086
     for file; do echo "$sources/$source/$file"; done |
         (cd "$folder/objects/$name" && logged xargs -P "${JOBS:-$(nproc)}" -n 1 $compile)

@@ -6,14 +6,14 @@
 
 struct saved { const int32_t *id; };
 
-struct reading { const rfk_table *k; float *y; const rf_rows *x; const int32_t *row; int64_t width; };
+struct reading { const rfk_table *k; float *y; const rf_file_rows *x; const int32_t *row; int64_t width; };
 
 static void read_span(void *arg, int64_t first, int64_t last, int64_t block, int worker)
 {
     (void)block, (void)worker;
     const struct reading *r = arg;
     for (int64_t i = first; i < last; i++)
-        rf__rows_read(r->k, r->x, r->width, r->row[i], 0, r->y + i * r->width, r->width);
+        rf__read_row(r->k, r->x, r->width, r->row[i], 0, r->y + i * r->width, r->width);
 }
 
 void rf__embed_run(rf_graph *g, rf_node *n)

@@ -17,7 +17,7 @@ static void term(const struct pass *a, float *y, int64_t row, float c, bool firs
     for (int64_t j = 0; j < a->width; j += step) {
         const int64_t n = rf__min64(step, a->width - j);
         const float *x = a->x->f32 ? a->x->f32 + row * a->width : space;
-        if (!a->x->f32) rf__rows_read(a->k, a->x->rows, a->width, row, j, space, n);
+        if (!a->x->f32) rf__read_row(a->k, a->x->rows, a->width, row, j, space, n);
         if (first) a->k->scale(y + j, x, c, n);
         else a->k->axpy(y + j, c, x, n);
     }
