@@ -250,11 +250,15 @@ static void add_header(void *to, const char *name, const char *value) { srv_prin
 
 static reply make_reply(srv_request *r)
 {
+    static const char cut[] = "{\"error\":\"the answer is too long, or there is no memory for it\","
+                              "\"error_type\":\"Overloaded\"}";
     srv_text_clear(&headers);
     srv_puts(&headers, "");
     if (*r->header) add_header(&headers, r->header, r->header_value);
     if (r->stream) join_stream(r);
     else if (r->inference) srv_each_time(r, add_header, &headers);
+    if (r->out.failed || headers.failed)
+        return (reply){.status = 503, .type = "application/json", .headers = "", .text = cut, .size = sizeof cut - 1};
     return (reply){.status = r->status,
                    .type = r->type ? r->type : "",
                    .headers = headers.at ? headers.at : "",

@@ -28,6 +28,9 @@ export class Roformer {
   /** How many threads compute: 1 where no others are allowed. */
   readonly threads: number;
 
+  /** Bytes of memory that the module has taken: those of closed models are used again, but do not become fewer. */
+  readonly bytes: number;
+
   /** Lists a model in /v1/models, as one that is being loaded. The first name answers requests that name no model. At
    *  most 16 are listed at a time. */
   name(name: string): void;

@@ -203,16 +203,15 @@ async function newWorker() {
   return worker;
 }
 
-/* A worker that takes jobs; what it gets is in the memory of the module. */
-async function startThread(message) {
-  const worker = await newWorker();
+/* Until the worker takes jobs; what it gets is in the memory of the module. */
+async function startThread(worker, message) {
+  const fail = (reject) => (why) => reject(new RoformerError(`A thread cannot be started: ${why}`));
   await new Promise((resolve, reject) => {
-    worker.addEventListener("message", resolve);
-    worker.addEventListener("error", (e) => reject(new RoformerError(`A thread cannot be started: ${e.message}`)));
+    worker.addEventListener("message", ({ data }) => data === "ready" ? resolve() : fail(reject)(data));
+    worker.addEventListener("error", ({ message }) => fail(reject)(message));
     worker.postMessage(message);
   });
   worker.unref?.();                                      /* Node.js does not wait for it */
-  return worker;
 }
 
 function bodyOf(body) {
@@ -255,6 +254,11 @@ export class Roformer {
     return this.#workers.length + 1;
   }
 
+  /* Bytes of memory that the module has taken; they are used again, but do not become fewer. */
+  get bytes() {
+    return this.#exports.memory.buffer.byteLength;
+  }
+
   async #start(module, wanted) {
     const { memory } = this.#exports, n = this.#run("roformer_workers", wanted);
     const start = (number) => {
@@ -262,7 +266,13 @@ export class Roformer {
       const local = this.#space(this.#exports.__tls_size.value + line);
       return { module, memory, number, stack, local: local + line - local % line };
     };
-    this.#workers = await Promise.all(Array.from({ length: n }, (_, i) => startThread(start(i))));
+    try {
+      for (let i = 0; i < n; i++) this.#workers.push(await newWorker());
+      await Promise.all(this.#workers.map((worker, i) => startThread(worker, start(i))));
+    } catch (e) {
+      this.end();
+      throw e;
+    }
     this.#run("roformer_threads", n + 1);
   }
 

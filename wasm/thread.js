@@ -3,9 +3,15 @@
 import { instantiate } from "./roformer.js";
 
 async function run({ module, memory, number, stack, local }, tell) {
-  const exports = await instantiate(module, memory);
-  exports.__stack_pointer.value = stack;
-  exports.__wasm_init_tls(local);
+  let exports;
+  try {
+    exports = await instantiate(module, memory);
+    exports.__stack_pointer.value = stack;
+    exports.__wasm_init_tls(local);
+  } catch (e) {                                              /* which a browser would not tell anyone */
+    tell(`${e.name}: ${e.message}`);
+    return;
+  }
   tell("ready");
   try {
     exports.roformer_thread(number);

@@ -108,6 +108,22 @@ async function modelsAreClosed() {
   expect(listed() === "" && roformer.call("fill_mask", { inputs: text }).status === 404, "listed:", listed());
 }
 
+/* Models of growing size in the place of the one before take no more memory than the largest. */
+async function memoryIsUsedAgain(threads) {
+  const roformer = await Roformer.load(undefined, { threads }), masks = await fetchFolder("models/roformer-small-en", MODEL);
+  const more = (i) => Math.round(1.16 ** i * 4e6), last = 12;
+  let first;
+  for (let i = 0; i <= last; i++) {
+    roformer.open("m", { ...masks, "more.bin": new Uint8Array(more(i)) });
+    expect(roformer.call("fill_mask", { inputs: text }).status === 200, "an answer");
+    roformer.close("m");
+    first ??= roformer.bytes;
+  }
+  const grown = roformer.bytes - first, most = more(last) - more(0) + 8e6;
+  expect(grown <= most, threads, "threads: models have left", grown, "bytes that others cannot use; at most", most);
+  roformer.end();
+}
+
 /* As of the server: a query is ignored, and another method is told which there are. */
 async function pathsAreTheServers() {
   const roformer = await Roformer.load();
@@ -136,6 +152,7 @@ await errorsAreSentences();
 await modelsAreClosed();
 await pathsAreTheServers();
 await namesOfFilesAreNames();
+await memoryIsUsedAgain(2);                             // that of the other is Zig's
 await threadsGiveTheSameBytes();
 console.log(JSON.stringify({ failed: failures }));
 process.exitCode = Number(failures > 0);
