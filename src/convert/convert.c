@@ -301,6 +301,18 @@ static rf_status write_files(struct conversion *c)
     return status ? status : rf__checksums_of_model(c->ctx, c->to, c->why);
 }
 
+/* Whether a conversion of this folder writes a file with this name: one of its files, or of those of every model. */
+static bool is_own(void *user, const char *name)
+{
+    static const char *const written[] = {RF_FILE_CONFIG, RF_FILE_WEIGHTS, RF_FILE_GENERATION, RF_FILE_CHECKSUMS,
+                                          RF_FILE_MODULES};
+    const struct conversion *c = user;
+    char path[4096];
+    for (size_t i = 0; i < RF_COUNT(written); i++)
+        if (!strcmp(name, written[i])) return true;
+    return !rf__path(path, sizeof path, c->from, name, NULL) && rf__os_exists(path);
+}
+
 /* Prevents training runs in the folder meanwhile. */
 static rf_status write_target(struct conversion *c)
 {
@@ -309,7 +321,7 @@ static rf_status write_target(struct conversion *c)
     const bool ran = !status && rf__folder_has(c->to, RF_FILE_LOCK);
     if (!status) status = rf__folder_lock(c->to, &lock, c->why);
     if (status) return status;
-    rf__folder_sweep(c->to);                                            /* of conversions that were killed */
+    rf__folder_sweep_files(c->to, is_own, c);                           /* of conversions that were killed */
     status = write_files(c);
     rf__folder_unlock(c->to, lock, !ran);
     return status;

@@ -8,6 +8,7 @@
 
 #include "same_weights.h"
 #include "model/model.h"
+#include "roformer/inspect/folder.h"
 #include "store/formats/tensorflow/tensorflow.h"
 
 #define CHAR "chinese_roformer-char_L-2_H-32_A-4"
@@ -211,6 +212,44 @@ static void damaged_values_are_named(void **state)
     name_the_class(folder);
     assert_int_equal(rf_model_open(ctx, folder, &m, &why), RF_EDATA);
     t_failed(&why, RF_EDATA, "word_embeddings.weight\": expected checksum");
+    t_free_all();
+    free(folder);
+}
+
+/* Of every weight that a model has, whether it is transposed, joined to others or used in place. */
+static void damage_of_any_weight_is_found(void **state)
+{
+    (void)state;
+    static file f;
+    static const char data[] = "bert_model.ckpt.data-00000-of-00001";
+    char *folder = strdup(t_folder()), to[300];
+    rf_convert_options o;
+    rf_error why = {0};
+    rf__bundle b;
+    int damaged = 0;
+    rf_convert_defaults(&o);
+    snprintf(to, sizeof to, "%s/converted", folder);
+    if (rf__bundle_read(ctx, "tests/golden/tensorflow/" CHAR "/bert_model.ckpt.index", &b, &why))
+        fail_msg("%s", why.text);
+    for (size_t i = 0; i < b.count; i++) {
+        rf_model *m = NULL;
+        const char *name = b.variable[i].name;
+        if (strstr(name, "/adam_") || !strcmp(name, "global_step")) continue;       /* not read: the optimizer's */
+        if (strstr(name, "pooler") || strstr(name, "seq_relationship")) continue;   /* ... those of another head */
+        damaged++;
+        load("tests/golden/tensorflow/" CHAR "/bert_model.ckpt.data-00000-of-00001", &f);
+        f.at[b.variable[i].offset] ^= 1;
+        copy(CHAR, folder, data, &f);
+        name_the_class(folder);
+        why = (rf_error){0};
+        if (!rf_convert(ctx, folder, to, &o, &why)) fail_msg("%s: damage is not found", name);
+        t_failed(&why, RF_EDATA, "expected checksum");
+        why = (rf_error){0};
+        assert_int_equal(rf_model_open(ctx, folder, &m, &why), RF_EDATA);
+        t_failed(&why, RF_EDATA, "expected checksum");
+    }
+    assert_in_range(damaged, 30, 60);
+    rf__bundle_clear(&b);
     t_free_all();
     free(folder);
 }
@@ -462,6 +501,7 @@ int main(void)
         cmocka_unit_test(answers_are_the_same),
         cmocka_unit_test(every_byte_of_an_index_counts),
         cmocka_unit_test(damaged_values_are_named),
+        cmocka_unit_test(damage_of_any_weight_is_found),
         cmocka_unit_test(missing_and_short_shards_are_named),
         cmocka_unit_test(what_tensorflow_does_not_write_is_refused),
         cmocka_unit_test(bert_and_simbert_are_told_apart),

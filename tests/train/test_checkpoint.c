@@ -296,16 +296,34 @@ static void sweeps_what_dead_runs_left(void **unused)
     t_write(path, "model.safetensors", "x", 1);
     snprintf(name, sizeof name, "tokens.cache.tmp-%ld-0", (long)getpid());          /* the lock is ours */
     t_write(folder, name, "x", 1);
-    t_write(folder, "model.safetensors.tmp-999999999", "x", 1);
     t_write(folder, "model.safetensors.tmp-999999999-12", "x", 1);
-    t_write(folder, "notes.tmp-999999999-mine", "x", 1);
-    snprintf(name, sizeof name, "vocab.txt.tmp-%ld", (long)getpid());
+    snprintf(name, sizeof name, "vocab.txt.tmp-%ld-0", (long)getpid());
     t_write(folder, name, "x", 1);                                   /* of a process that lives */
-    t_write(folder, "notes.tmp-mine", "x", 1);
+    static const char *const others[] = {".tmp-mine", ".tmp-12-mine", "notes.tmp-mine", "notes.tmp-999999999",
+                                         "notes.tmp-999999999-mine"};
+    for (size_t i = 0; i < RF_COUNT(others); i++) t_write(folder, others[i], "x", 1);
+    snprintf(path, sizeof path, "%s/notes.tmp-999999999-1", folder);
+    mkdir(path, 0777);
+    t_write(path, "thesis.txt", "x", 1);
     rf__folder_sweep(folder);
-    assert_int_equal(tiny_count(folder, "tmp"), 3);
-    assert_true(tiny_has(folder, name));
-    assert_true(tiny_has(folder, "notes.tmp-mine"));
+    assert_int_equal(tiny_count(folder, "tmp"), RF_COUNT(others) + 2);
+    assert_true(tiny_has(folder, name) && tiny_has(folder, "notes.tmp-999999999-1"));
+    for (size_t i = 0; i < RF_COUNT(others); i++) assert_true(tiny_has(folder, others[i]));
+    free((void *)(uintptr_t)folder);
+}
+
+static bool is_weights(void *user, const char *name) { return (void)user, !strcmp(name, "model.safetensors"); }
+
+static void sweeps_only_own_files(void **unused)
+{
+    (void)unused;
+    const char *folder = strdup(t_folder());
+    static const char *const others[] = {".tmp-12-345", "notes.tmp-999999999-1", "model.safetensors.tmp-1-2.bak"};
+    for (size_t i = 0; i < RF_COUNT(others); i++) t_write(folder, others[i], "x", 1);
+    t_write(folder, "model.safetensors.tmp-999999999-3", "x", 1);
+    rf__folder_sweep_files(folder, is_weights, NULL);
+    assert_int_equal(tiny_count(folder, "tmp"), RF_COUNT(others));
+    for (size_t i = 0; i < RF_COUNT(others); i++) assert_true(tiny_has(folder, others[i]));
     free((void *)(uintptr_t)folder);
 }
 
@@ -451,6 +469,7 @@ int main(void)
         cmocka_unit_test(extra_files_do_no_harm),
         cmocka_unit_test(keeps_the_newest_and_the_best),
         cmocka_unit_test(sweeps_what_dead_runs_left),
+        cmocka_unit_test(sweeps_only_own_files),
         cmocka_unit_test(one_run_at_a_time),
         cmocka_unit_test(a_run_elsewhere),
         cmocka_unit_test(folders_say_what_they_hold),

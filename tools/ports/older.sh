@@ -28,7 +28,7 @@ for suite; do
         mkdir "$root" && tar -xf "$root.tar" -C "$root" && rm "$root.tar"
         cp -L /etc/resolv.conf "$root/etc/"
     fi
-    mkdir -p "$root/src" "$root/wheels"
+    rm -rf "$root/src" "$root/wheels" && mkdir "$root/src" "$root/wheels"
     git ls-files | tar -c -T - | tar -x -C "$root/src"
     [ -z "${WHEELS:-}" ] || cp "$WHEELS"/*manylinux*_"$(uname -m)".whl "$WHEELS"/roformer_c_models-*.whl "$root/wheels/"
     cat > "$root/script" << 'END'

@@ -54,6 +54,12 @@ rf_status cli_profile_open(const char *name, rf_error *why)
     trace.file = rf__os_stream(name, "w");
     if (!trace.file || fputs(head, trace.file) < 0) return refused(name, why);
     trace.is_file = !rf__os_look(name, &trace.state) && trace.state.kind == RF__OS_FILE;
+    for (int fd = 1; fd <= 2 && trace.is_file; fd++) {
+        rf__os_state out;
+        if (!rf__os_look_file(fd, &out) && rf__os_same(&out, &trace.state))
+            return rf_fail(why, RF_EARG, "--profile: %.200s: expected another file than that of standard %s, got the "
+                           "same", name, fd == 1 ? "output" : "error");
+    }
     return RF_OK;
 }
 

@@ -112,8 +112,8 @@ static const char *wide_encoding(const char *data, size_t size)
     if (size >= 4 && (!memcmp(data, "\xff\xfe\0\0", 4) || !memcmp(data, "\0\0\xfe\xff", 4))) return "UTF-32";
     if (size >= 2 && (!memcmp(data, "\xff\xfe", 2) || !memcmp(data, "\xfe\xff", 2))) return "UTF-16";
     for (size_t i = 0; i < n; i++) zeros[i & 3] += !data[i];
-    if (quarter && zeros[3] == quarter && zeros[2] * 2 > quarter && !zeros[0]) return "UTF-32LE";
-    if (quarter && zeros[0] == quarter && zeros[1] * 2 > quarter && !zeros[3]) return "UTF-32BE";
+    if (quarter >= FEW && zeros[3] == quarter && zeros[2] * 2 > quarter && !zeros[0]) return "UTF-32LE";
+    if (quarter >= FEW && zeros[0] == quarter && zeros[1] * 2 > quarter && !zeros[3]) return "UTF-32BE";
     const size_t even = zeros[0] + zeros[2], odd = zeros[1] + zeros[3];
     if (!even && odd >= FEW && 8 * odd >= n) return "UTF-16LE";
     return !odd && even >= FEW && 8 * even >= n ? "UTF-16BE" : NULL;

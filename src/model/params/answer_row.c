@@ -33,7 +33,8 @@ rf_status rf__answer_row_read(const rf_params *params, const rf_weights *w, cons
 {
     const rf_config *c = &params->config;
     const int64_t C = t->dim[1];
-    rf_status status = read_row(w, t, c->true_token_id, to, why);
+    rf_status status = rf__weights_check_sum(w, t, why);
+    if (!status) status = read_row(w, t, c->true_token_id, to, why);
     if (status || c->false_token_id < 0) return status;
     float *no = rf__alloc(params->ctx, (size_t)C * sizeof *no);
     if (!no) return rf_fail(why, RF_ENOMEM, "out of memory: a row of %lld weights", (long long)C);

@@ -524,8 +524,10 @@ rf_status rf__weights_check_sum(const rf_weights *w, const rf_weight *t, rf_erro
 {
     for (size_t s = 0; s < w->shards; s++) {
         const rf__header *h = &w->shard[s].header;
-        if (!h->crc || t < h->tensor || t >= h->tensor + h->count) continue;
-        const uint32_t expected = h->crc[t - h->tensor], got = rf__masked_crc(rf__crc32c(0, t->data, t->bytes));
+        size_t i = 0;
+        while (h->crc && i < h->count && (h->tensor[i].data != t->data || h->tensor[i].bytes != t->bytes)) i++;
+        if (!h->crc || i == h->count) continue;
+        const uint32_t expected = h->crc[i], got = rf__masked_crc(rf__crc32c(0, t->data, t->bytes));
         if (expected != got)
             return rf_fail(why, RF_EDATA, "%s: tensor \"%s\": expected checksum %08x, got %08x: the file is damaged",
                            w->name, rf__printable(t->name).text, (unsigned)expected, (unsigned)got);

@@ -20,9 +20,12 @@ rf_status rf__folder_lacks(const char *folder, const char *const *files, const c
 /* The same for all files of a model besides its weights; `tokenizer`: its main file, or NULL. */
 rf_status rf__folder_lacks_model(const char *folder, const char *tokenizer, const char *remedy, rf_error *why);
 
-/* Removes incomplete files of ended runs. The lock is held, so all files with names that only a run uses are such:
- * those that begin with ".tmp-" or "tokens.cache.tmp-". */
+/* Removes what ended runs have left incomplete: folders .tmp-<step>-<pid> and .tmp-old-<step>-<pid>, and files. The
+ * lock is held, so the folders and "tokens.cache.tmp-..." belong to no process. */
 void rf__folder_sweep(const char *folder);
+
+/* Removes files NAME.tmp-<pid>-<n> of processes that have ended, for names that are `own`. */
+void rf__folder_sweep_files(const char *folder, bool (*own)(void *user, const char *name), void *user);
 
 /* Removes a folder that contains only the lock, which the caller holds, and a token cache. Closes the lock, unless it
  * is -1. */
