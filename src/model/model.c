@@ -20,7 +20,24 @@ static rf_status out_of_memory(rf_error *why, size_t bytes)
 
 /* ---- where a weight comes from: a file, a slab of values or a seed ---- */
 
-struct source { const rf_weights *file; const rf_weight **match; const float *slab; uint64_t seed; };
+struct source {
+    const rf_weights *file;
+    const rf_weight **match;
+    const float *slab;
+    uint64_t seed;
+    struct space { void *at; size_t size; } *space;     /* for one matrix after the other                             */
+};
+
+/* Memory for `bytes`, until the next call; NULL: there is none. New pages for each matrix would be cleared each time. */
+static void *space_for(const rf_model *m, const struct source *from, size_t bytes)
+{
+    struct space *s = from->space;
+    if (s->size >= bytes) return s->at;
+    rf__free(m->ctx, s->at);
+    s->at = rf__alloc(m->ctx, bytes);
+    s->size = s->at ? bytes : 0;
+    return s->at;
+}
 
 static rf_status read_one(const rf_model *m, const struct source *from, size_t i, float *to, rf_error *why)
 {
@@ -104,7 +121,7 @@ static rf_status pack_codes(rf_model *m, const struct source *from, size_t i, in
 {
     const rf_param *p = &m->params.p[i];
     const size_t span = rf__params_span(&m->params, i), bytes = (size_t)(rows * p->dim[1]);
-    int8_t *q = rf__alloc(m->ctx, bytes), *to = q;
+    int8_t *q = space_for(m, from, bytes), *to = q;
     float *scale = rf__alloc(m->ctx, (size_t)rows * sizeof *scale), *next = scale;
     rf_error part = {0};
     rf_status status = q && scale ? RF_OK : out_of_memory(&part, bytes);
@@ -113,7 +130,6 @@ static rf_status pack_codes(rf_model *m, const struct source *from, size_t i, in
     if (!status) status = pack_int8_rows(m, i, rows, q, scale, &part);
     if (status) rf_fail(why, status, "tensor \"%s\": %s", p->name, part.text);
     rf__free(m->ctx, scale);
-    rf__free(m->ctx, q);
     return status;
 }
 
@@ -136,13 +152,12 @@ static rf_status pack(rf_model *m, const struct source *from, size_t i, rf_error
     if (!rows) return RF_OK;
     if (m->type == RF_I8 && any_int8(m, from, i)) return pack_codes(m, from, i, rows, why);
     const size_t bytes = (size_t)(rows * p->dim[1]) * sizeof(float);
-    float *w = rf__alloc(m->ctx, bytes), *to = w;
+    float *w = space_for(m, from, bytes), *to = w;
     if (!w) return out_of_memory(why, bytes);
     rf_status status = RF_OK;
     for (size_t j = 0; j < span && !status; to += p[j++].count) status = read_one(m, from, i + j, to, why);
     rf_error whole = {0};
     if (!status && (status = pack_rows(m, i, rows, w, &whole))) status = name_tensor(m, i, w, &whole, why);
-    rf__free(m->ctx, w);
     return status;
 }
 
@@ -205,7 +220,7 @@ static rf_status leave_in_file(rf_model *m, const struct source *from, size_t i,
 
 static size_t aligned(size_t floats) { return (floats + 15) & ~(size_t)15; }
 
-static rf_status gather(rf_model *m, const struct source *from, rf_error *why)
+static rf_status gather_into(rf_model *m, const struct source *from, rf_error *why)
 {
     const rf_param *p = m->params.p;
     size_t total = 0, at = 0;
@@ -227,6 +242,16 @@ static rf_status gather(rf_model *m, const struct source *from, rf_error *why)
             status = read_one(m, from, i, m->value[i], why);
         }
     }
+    return status;
+}
+
+static rf_status gather(rf_model *m, const struct source *given, rf_error *why)
+{
+    struct space space = {NULL, 0};
+    struct source from = *given;
+    from.space = &space;
+    const rf_status status = gather_into(m, &from, why);
+    rf__free(m->ctx, space.at);
     return status;
 }
 

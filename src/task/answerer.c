@@ -472,7 +472,8 @@ rf_status rf__answerer_file(rf_answerer *a, const rf_finetune_options *given, co
     if (!status) status = rf__labeled_check(l, &o, file, why);
     if (!status) status = rf__items_fit_types(t, rf_model_config(a->model)->type_vocab_size, why);
     if (!status) keep_reading(a, l, t);
-    return status ? status : rf__answers_fill(z, t, o.per_device_eval_batch_size, 1, logits, a, why);
+    const int64_t least = with_labels ? rf__task_least(a->task, t, &a->o) : 1;          /* as in training */
+    return status ? status : rf__answers_fill(z, t, o.per_device_eval_batch_size, least, logits, a, why);
 }
 
 rf_status rf_answerer_evaluate(rf_answerer *a, const rf_finetune_options *o, const char *file, rf_metric_values *out,

@@ -14,18 +14,29 @@
 
 enum { RATES = 32, SEEDS = 1000 };
 
-/* Means and standard deviations (of a sample) of the metrics of n runs; for one run, its metrics. */
+/* NULL: the run does not have this metric. */
+static const double *value_of(const rf_metric_values *run, const char *name)
+{
+    for (int i = 0; i < run->n; i++)
+        if (!strcmp(run->metric[i].name, name)) return &run->metric[i].value;
+    return NULL;
+}
+
+/* Means and standard deviations (of a sample) of the metrics that all of n runs have; for one run, its metrics. */
 static void gather(const rf_metric_values run[], int64_t n, rf_metric_values *out)
 {
     *out = (rf_metric_values){.n = 0};
     if (n == 1) *out = run[0];
     for (int i = 0; n > 1 && i < run[0].n && out->n + 2 <= RF_METRIC_VALUES; i++) {
         double mean = 0, square = 0;
-        for (int64_t k = 0; k < n; k++) mean += run[k].metric[i].value / (double)n;
-        for (int64_t k = 0; k < n; k++) square += pow(run[k].metric[i].value - mean, 2);
+        const char *name = run[0].metric[i].name;
+        int64_t have = 0;
+        for (const double *x; have < n && (x = value_of(&run[have], name)); have++) mean += *x / (double)n;
+        if (have < n) continue;
+        for (int64_t k = 0; k < n; k++) square += pow(*value_of(&run[k], name) - mean, 2);
         rf_metric_value *to = &out->metric[out->n];
-        snprintf(to[0].name, sizeof to[0].name, "%s", run[0].metric[i].name);
-        snprintf(to[1].name, sizeof to[1].name, "%.34s_std", run[0].metric[i].name);
+        snprintf(to[0].name, sizeof to[0].name, "%s", name);
+        snprintf(to[1].name, sizeof to[1].name, "%.34s_std", name);
         to[0].value = mean;
         to[1].value = sqrt(square / (double)(n - 1));
         out->n += 2;
@@ -217,10 +228,9 @@ static rf_status grid(const rf_ctx *ctx, const rf_finetune_options *o, rf_train_
     rf_status status = read_rates(o->learning_rates, rate, &n, why);
     if (!status) status = rf__preset_find(o->task, &preset, &task, why);
     if (status) return status;
-    /* for tags possibly accuracy, see below */
+    /* possibly the task's other one, see below */
     const char *metric = o->metric ? rf__metric_bare(o->metric) : preset.metric;
     const rf_greater g = o->t.greater_is_better;
-    const bool less = g == RF_GREATER_FALSE || (g == RF_GREATER_AUTO && rf__metric_is_error(metric));
     rf_metric_values *run = rf__calloc(ctx, (size_t)o->seeds, sizeof *run), mean;
     if (!run) return rf_fail(why, RF_ENOMEM, "out of memory: %lld runs", (long long)o->seeds);
     for (int i = 0; i < n && !status; i++) {
@@ -231,7 +241,8 @@ static rf_status grid(const rf_ctx *ctx, const rf_finetune_options *o, rf_train_
             continue;
         }
         if (status) break;
-        if (!o->metric && !has_metric(&mean, metric)) metric = "accuracy";
+        if (!o->metric && !has_metric(&mean, metric)) metric = task->other_metric ? task->other_metric : "accuracy";
+        const bool less = g == RF_GREATER_FALSE || (g == RF_GREATER_AUTO && rf__metric_is_error(metric));
         const double value = metric_of(&mean, metric);
         report_point(report, user, "", rate[i], metric, value);
         if (is_better(&top, rate[i], value, less) && metrics) *metrics = mean;

@@ -42,8 +42,8 @@ json_t *rf__vectors_predict(const rf__prediction *p, size_t i);
  * example. */
 #define RF__VECTORS_EXAMPLES(title, taught_texts) \
     { \
-        .name = title, .text = true, .pair = true, .label = RF__MEMBER_SCORE, .lines = rf__records_table, \
-        .kind = RF__LABEL_VECTOR, .taught = taught_texts, .example = example, \
+        .name = title, .text = true, .pair = true, .negatives = true, .label = RF__MEMBER_SCORE, \
+        .lines = rf__records_table, .kind = RF__LABEL_VECTOR, .taught = taught_texts, .example = example, \
     }
 #define RF__VECTORS_TASK \
     .problem_type = "", .metric = "spearmanr", .other_metric = "mrr_at_10", .evaluate = rf__vectors_evaluate, \

@@ -248,6 +248,12 @@ static void bad_labels(void **state)
     bad("cls", "e.tsv", "text\tlabel\na\tx\nb\ty\nc\t\n", "e.tsv:4: label: expected a text, got an empty one");
     bad("cls", "e.tsv", "text\tlabel\nthe cat\tyes\nthe dog\tyes\n",
         "e.tsv: expected at least two labels, got only 'yes'");
+    bad("multilabel", "e.jsonl", "{\"text\": \"a\", \"labels\": [1, 0]}\n{\"text\": \"b\", \"labels\": [0, 1]}\n",
+        "got 2 times 0 or 1 in each list");
+    end(fine("multilabel", "e.jsonl", "{\"text\": \"a\", \"labels\": [1, 0]}\n{\"text\": \"b\", \"labels\": [2]}\n"));
+    bad("embed", "e.csv", "anchor,positive,negative\na,b,c\n", "expected no column of negatives, got 'negative'");
+    bad("embed", "e.jsonl", "{\"query\": \"a\", \"pos\": [\"b\"], \"neg\": [\"c\"]}\n", "member \"pos\"");
+    bad("embed", "e.jsonl", "{\"text\": \"a\", \"pair\": \"b\", \"negative_1\": \"c\"}\n", "member \"negative_1\"");
     bad("multilabel", "e.jsonl", "{\"text\": \"a\", \"labels\": [\"x\", 1, null]}\n",
         "e.jsonl:1: label: expected a string or an integer, got another value");
     bad("tag", "e.jsonl",

@@ -132,6 +132,41 @@ static void proteins(void **state)
     t_free_all();
 }
 
+/* A document of more than what is kept, where a line ends with a piece of nothing. */
+static void wiki_of_whole_pieces(void **state)
+{
+    (void)state;
+    enum { LINES = 900, LINE = 1001, PIECE = 262144 };
+    static const char begin[] = "<doc id=\"1\" url=\"u\" title=\"T\">\nT\n", end[] = "\n</doc>\n";
+    const size_t size = sizeof begin - 1 + (size_t)LINES * LINE + PIECE + sizeof end - 1;
+    char *large = t_bytes(size), *at = large;
+    memcpy(at, begin, sizeof begin - 1);
+    at += sizeof begin - 1;
+    for (int i = 0; i < LINES; i++, at += LINE) {
+        memset(at, 'x', LINE - 1);
+        at[LINE - 1] = '\n';
+    }
+    memset(at, 'y', PIECE);
+    memcpy(at + PIECE, end, sizeof end - 1);
+    rf_reader *r = reader(large, size, "f", NULL);
+    size_t bytes = 0;
+    for (rf_document d; !rf_reader_next(r, &d, NULL) && d.text;) bytes += d.size;
+    assert_in_range(bytes, (size_t)LINES * (LINE - 1) + PIECE, size);
+    rf_reader_close(r);
+    t_free_all();
+}
+
+/* Lines of JSON are recognized by the first of them, whatever the file's name is. */
+static void json_by_its_first_line(void **state)
+{
+    (void)state;
+    gives("{\"text\": \"one\", \"url\": \"a\"}\n{\"text\": \"two\"}\n", "c4.00000.json", NULL, "[one][two]");
+    gives("\n{\"text\": \"one\"}", "f", NULL, "[one]");
+    gives("{\"title\": \"one\"}\n\n{2}\n", "f", NULL, "[{\"title\": \"one\"}][{2}]");
+    gives("{not JSON}\n", "f.json", NULL, "[{not JSON}]");
+    gives("{\"text\": 1}\n", "f", NULL, "[{\"text\": 1}]");
+}
+
 static void wiki(void **state)
 {
     (void)state;
@@ -459,7 +494,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(proteins),
-        cmocka_unit_test(plain_text),    cmocka_unit_test(json_lines),        cmocka_unit_test(wiki),
+        cmocka_unit_test(plain_text),    cmocka_unit_test(json_lines),        cmocka_unit_test(wiki_of_whole_pieces),
+        cmocka_unit_test(json_by_its_first_line),
+        cmocka_unit_test(wiki),
         cmocka_unit_test(ends_of_lines_of_old_macs),
         cmocka_unit_test(bad_bytes),     cmocka_unit_test(cuts),              cmocka_unit_test(memory_is_bounded),
         cmocka_unit_test(random_text),

@@ -60,6 +60,9 @@ class CrossEncoder:
         said, default = modules.cross_prompts(self._model.source)
         self.prompts: Dict[str, Optional[str]] = {**said, **dict(prompts or {})}
         self.default_prompt_name = default_prompt_name if default_prompt_name is not None else default
+        if default_prompt_name is not None and default_prompt_name not in self.prompts:
+            raise errors.ArgumentError("default_prompt_name: expected one of %s, got %r"
+                                       % (sorted(self.prompts), default_prompt_name))
         self._placed = said.get(default) if default is not None and self._model.places_pairs() else None
         for name, given, own in (("num_labels", num_labels, self.num_labels), ("max_length", max_length, self.max_length)):
             if given is not None and given != own:

@@ -75,13 +75,17 @@ class Index:
         parts = vectors if not isinstance(vectors, (np.ndarray, list, tuple)) else [vectors]
         ctx = context(threads)
         writer: Optional[int] = None
+        width: Optional[int] = None                     # of the first vectors, and so of all
+        if isinstance(texts, str):
+            raise errors.TextTypeError("texts: expected an iterable of str, got str; put it in a list")
         rest = iter(_texts.listed(texts, "texts")) if texts is not None else None
         n = 0
         try:
             for part in parts:
-                given = matrix(part, "vectors", None)
+                given = matrix(part, "vectors", width)
                 if writer is None and given.size:
-                    writer = _create(ctx, folder, given.shape[1], model_name)
+                    width = given.shape[1]
+                    writer = _create(ctx, folder, width, model_name)
                 for i in range(0, len(given), ROWS):
                     block = given[i:i + ROWS]
                     names = [str(n + k) for k in range(len(block))] if rest is None else _take(rest, len(block), n)
@@ -99,7 +103,8 @@ class Index:
         return cls(folder, threads=threads)
 
     def __len__(self) -> int:
-        return int(lib.rf_index_count(self._open()))
+        with self._lock:
+            return int(lib.rf_index_count(self._open()))
 
     def __repr__(self) -> str:
         return "Index(%r, %d vectors of %d numbers)" % (self.folder, len(self), self.dimensions)
@@ -133,8 +138,10 @@ class Index:
         if isinstance(row, bool) or not isinstance(row, (int, np.integer)) or not 0 <= row < n:
             raise errors.ArgumentError("row: expected 0 to %d, got %r" % (n - 1, row))
         size = ctypes.c_size_t()
-        at = lib.rf_index_text(self._open(), int(row), byref(size))
-        return ctypes.string_at(at, size.value).decode("utf-8", "replace")
+        with self._lock:                                # the text lies in the files, which `close` unmaps
+            at = lib.rf_index_text(self._open(), int(row), byref(size))
+            text = ctypes.string_at(at, size.value)
+        return text.decode("utf-8", "replace")
 
     def search(self, queries: Any, k: int = 10) -> Tuple[NDArray[np.float32], NDArray[np.int64]]:
         """The k vectors with the largest cosine for each query [n, D] or [D]: scores and rows, [n, k].

@@ -97,14 +97,28 @@ class Encodings(Sequence[Encoding]):
         if self._characters is None:
             e = self.encoded
             begin, end = e.begin.astype(np.int64), e.end.astype(np.int64)
-            _to_characters(begin, end, e, self._texts, 0)
+            first = self._texts if self._pairs is not None else None
+            _to_characters(begin, end, e, self._texts, 0, first)
             if self._pairs is not None:
-                _to_characters(begin, end, e, self._pairs, 1)
+                _to_characters(begin, end, e, self._pairs, 1, first)
             self._characters = begin, end
         return self._characters
 
 
-def _to_characters(begin: NDArray[np.int64], end: NDArray[np.int64], e: Encoded, texts: List[str], kind: int) -> None:
+def _rows_of(e: Encoded, a: int, b: int, kind: int, first: Optional[str]) -> NDArray[np.int64]:
+    """Which tokens of a to b are those of the first text (kind 0), or of the second; `first`: the first text of a pair."""
+    rows: NDArray[np.int64] = np.nonzero(e.added[a:b] == 0)[0]
+    types = e.types[a:b][rows]
+    if first is None or types.any():
+        return rows[types == kind]
+    # All types are 0, as RoBERTa has them: the second text is where its bytes begin.
+    again = np.nonzero(np.diff(e.begin[a:b][rows].astype(np.int64)) < 0)[0]
+    cut = 0 if not first.strip() else int(again[0]) + 1 if len(again) else len(rows)
+    return rows[:cut] if kind == 0 else rows[cut:]
+
+
+def _to_characters(begin: NDArray[np.int64], end: NDArray[np.int64], e: Encoded, texts: List[str], kind: int,
+                   first: Optional[List[str]]) -> None:
     """Replaces bytes by characters, in the tokens of the texts that are not ASCII."""
     for i, text in enumerate(texts):
         if text.isascii():
@@ -113,12 +127,12 @@ def _to_characters(begin: NDArray[np.int64], end: NDArray[np.int64], e: Encoded,
         data = np.frombuffer(text.encode(), np.uint8)
         before = np.zeros(len(data) + 1, np.int64)          # characters that begin before a byte
         np.cumsum((data & 0xC0) != 0x80, out=before[1:])
-        rows = np.nonzero((e.types[a:b] == kind) & (e.added[a:b] == 0))[0] + a
-        first, last = begin[rows], end[rows]
-        full = last > first
+        rows = _rows_of(e, a, b, kind, first[i] if first is not None else None) + a
+        start, last = begin[rows], end[rows]
+        full = last > start
         # A token may begin or end within a character (bytes of byte-level BPE), which then counts whole.
-        begin[rows] = np.where(full, before[np.minimum(first + 1, len(data))] - 1, before[first])
-        end[rows] = np.where(full, before[last], before[first])
+        begin[rows] = np.where(full, before[np.minimum(start + 1, len(data))] - 1, before[start])
+        end[rows] = np.where(full, before[last], before[start])
 
 
 class Tokenizer:
@@ -180,6 +194,8 @@ class Tokenizer:
     def encode_batch(self, input: Iterable[Union[str, Tuple[str, str]]], add_special_tokens: bool = True,
                      max_length: Optional[int] = None) -> Encodings:
         """The tokens of texts, or of pairs, by all threads of the context."""
+        if isinstance(input, str):
+            raise errors.TextTypeError("input: expected an iterable of texts, got str; use encode for one text")
         texts: List[Any] = list(_texts.listed(input, "input"))
         if texts and isinstance(texts[0], (tuple, list)):
             first, second = _texts.pairs_of(texts, "input")

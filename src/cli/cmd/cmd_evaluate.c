@@ -287,14 +287,17 @@ static bool option_applies(const rf_option *row, bool examples)
     return !examples || row->kind != RF_OPTION_FILE;
 }
 
-/* Options for masking and for cutting text have no effect with --words. */
-static rf_status refuse_other_than_words(const cli_parsed *p, rf_error *why)
+/* Options for masking and for cutting text have no effect with --words, or with --stride. */
+static rf_status refuse_without_effect(const cli_parsed *p, rf_error *why)
 {
-    static const char *const other[] = {"mlm_probability", "whole_word_mask", "seed",   "max_length",
-                                        "eval_documents",  "max_lengths",     "stride"};
-    for (size_t i = 0; i < CLI_COUNT(other) && cli_given(p, "words"); i++)
-        if (cli_given(p, other[i]))
-            return rf_fail(why, RF_EARG, "--words, --%s: expected one of them, got both", other[i]);
+    static const struct { const char *with; const char *other[8]; } all[] = {
+        {"words", {"mlm_probability", "whole_word_mask", "seed", "max_length", "eval_documents", "max_lengths", "stride"}},
+        {"stride", {"mlm_probability", "whole_word_mask", "seed", "tokens_per_batch"}},
+    };
+    for (size_t k = 0; k < CLI_COUNT(all); k++)
+        for (const char *const *other = all[k].other; *other && cli_given(p, all[k].with); other++)
+            if (cli_given(p, *other))
+                return rf_fail(why, RF_EARG, "--%s, --%s: expected one of them, got both", all[k].with, *other);
     return RF_OK;
 }
 
@@ -348,7 +351,7 @@ static rf_status refuse_other_options(const cli_parsed *p, bool text, rf_error *
         return rf_fail(why, RF_EARG, "--stride, --max_lengths: expected one of them, got both");
     if (cli_given(p, "max_length") && cli_given(p, "max_lengths"))
         return rf_fail(why, RF_EARG, "--max_length, --max_lengths: expected one of them, got both");
-    return refuse_other_than_words(p, why);
+    return refuse_without_effect(p, why);
 }
 
 static int was_given(void *parsed, const char *option) { return cli_given(parsed, option); }

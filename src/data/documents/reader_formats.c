@@ -2,6 +2,7 @@
  * pieces of lines. */
 #include <stdio.h>
 
+#include "base/bytes.h"
 #include "base/files/path.h"
 #include "data/documents/fasta.h"
 #include "data/documents/reader_state.h"
@@ -35,6 +36,22 @@ rf_text_format rf_text_format_of(const char *path)
     return RF_TEXT_AUTO;
 }
 
+/* Whether a line, which begins at p, is an object of JSON that has a string as the text; not in a file named .txt. */
+static bool is_json_line(const rf_reader *r, const char *p, size_t left)
+{
+    static const char *const text_names[] = {".txt", ".txt.gz", ".txt.zst"};
+    for (size_t i = 0; i < RF_COUNT(text_names); i++)
+        if (rf__ends_with(r->file[r->now].path, text_names[i])) return false;
+    const char *newline = memchr(p, '\n', left);
+    bool memory;
+    json_error_t fault;
+    if (!newline && !r->ended) return false;
+    json_t *line = rf__json_load(p, newline ? (size_t)(newline - p) : left, 0, &fault, &memory);
+    const bool text = json_is_string(json_object_get(line, r->field));
+    json_decref(line);
+    return text;
+}
+
 rf_text_format rf__reader_format(const rf_reader *r)
 {
     const rf_text_format named = rf_text_format_of(r->file[r->now].path);
@@ -42,19 +59,21 @@ rf_text_format rf__reader_format(const rf_reader *r)
     size_t left = r->end - r->at;
     if (r->o.format != RF_TEXT_AUTO || named != RF_TEXT_AUTO) return r->o.format ? r->o.format : named;
     while (left && rf__white(*p)) p++, left--;
+    if (starts(p, left, "{") && is_json_line(r, p, left)) return RF_TEXT_JSONL;
     return starts(p, left, "<doc ") ? RF_TEXT_WIKI : RF_TEXT_PLAIN;
 }
 
 /* ---- the document so far ----------------------------------------------------------------------------------------- */
 
+/* From then on, r->from is 0. */
 static rf_status append(rf_reader *r, const char *p, size_t n, rf_error *why)
 {
-    if (!n) return RF_OK;
     if (r->from) {
         memmove(r->doc, r->doc + r->from, r->size - r->from);
         r->size -= r->from;
         r->from = 0;
     }
+    if (!n) return RF_OK;
     if (!rf__grow(r->ctx, &r->doc, &r->doc_capacity, r->size + n, 1)) return rf__reader_no_memory(r, why);
     memcpy(r->doc + r->size, p, n);
     r->size += n;

@@ -45,6 +45,7 @@ typedef struct rf__example_format {
     const char *name;                   /* of the task                                                                */
     bool text, pair;                    /* a column or member for the text; one for a second text, which is optional */
     bool lists;                         /* JSON may have a list instead of the second text, which the task reads      */
+    bool negatives;                     /* a table has no columns of negatives: only JSON may have some              */
     rf__label_member label;
     rf__read_lines *lines;              /* NULL: examples are only read from JSON                                     */
     bool squad;                         /* SQuAD's own format is supported                                            */

@@ -458,6 +458,10 @@ static rf_status judge(rf__labeled *l, const rf__records *r, bool with_labels, c
     const rf_status status = rf__records_judge(r, most, why);
     if (status) return status;
     if (!out->n) return rf_fail(why, RF_EDATA, "%.150s: expected examples, got none", r->path);
+    if (l->hot == 2 && l->n == 2)
+        return rf_fail(why, RF_EDATA, "%.150s: labels: expected names or ids of labels, got %lld times 0 or 1 in each "
+                       "list; one number for each label is written 0.0 or 1.0", r->path, (long long)l->hot);
+    l->hot = 0;
     if (r->bad && !l->bad) l->first = r->first;
     l->bad += r->bad;
     l->empty += r->empty;

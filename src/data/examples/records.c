@@ -393,6 +393,11 @@ static rf_status find_columns(const rf__layout *l, rf__records *r, const dialect
     p->id = l->with_labels ? -1 : column(l->id, rf__usual_id, head);
     if (p->id < 0 && !l->id) p->id = -1;                                    /* two columns "id" count as none */
     p->fields = head->n;
+    for (size_t i = 0; i < head->n && l->with_labels && l->format->negatives; i++)
+        if (head->field[i].size >= 8 && !memcmp(head->field[i].at, "negative", 8))
+            return rf_fail(why, RF_EDATA, "%s: header: expected no column of negatives, got '%.*s'; they are read from "
+                           "lines of JSON: {\"text\": ..., \"pair\": ..., \"negative\": ...}", short_path(r),
+                           (int)rf__min64((int64_t)head->field[i].size, 60), head->field[i].at);
     if (p->text < 0) status = check_separator(r, l, d, head, true, why);
     if (!status) status = check_column(r, p->text, "text", l->text, head, why);
     if (!status && (l->pair || l->pairs || p->pair == -2))

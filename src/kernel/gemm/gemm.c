@@ -45,13 +45,15 @@ void rf__product_state_free(rf_ctx *ctx)
     ctx->products = NULL;
 }
 
+/* Nobody waits for the lock: in a child that was forked meanwhile it may be locked for ever. */
 void *rf__product_take(const rf_ctx *ctx, size_t size)
 {
     struct rf__product_state *s = ctx->products;
-    pthread_mutex_lock(&s->lock);
-    buffer *x = s->unused;
-    if (x) s->unused = x->next;
-    pthread_mutex_unlock(&s->lock);
+    buffer *x = NULL;
+    if (!pthread_mutex_trylock(&s->lock)) {
+        if ((x = s->unused)) s->unused = x->next;
+        pthread_mutex_unlock(&s->lock);
+    }
     if (!x || x->size < size) {
         rf__free(ctx, x);
         x = rf__alloc(ctx, rfk__both(HEAD, size));
@@ -66,7 +68,10 @@ void rf__product_give(const rf_ctx *ctx, void *scratch)
     struct rf__product_state *s = ctx->products;
     if (!scratch) return;
     buffer *x = (buffer *)(void *)((char *)scratch - HEAD);
-    pthread_mutex_lock(&s->lock);
+    if (pthread_mutex_trylock(&s->lock)) {
+        rf__free(ctx, x);
+        return;
+    }
     x->next = s->unused;
     s->unused = x;
     pthread_mutex_unlock(&s->lock);

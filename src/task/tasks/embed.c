@@ -25,12 +25,26 @@
 
 /* ---- examples ---- */
 
+/* A member in which other programs have what is trained on, but which is not read here; NULL: none. */
+static const char *unread_of(const json_t *object)
+{
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)object, key, value)
+        if (!strcmp(key, "pos") || !strcmp(key, "neg") || !strncmp(key, "negative_", 9)) return key;
+    return NULL;
+}
+
 /* The number of strings in "negative", a string, or "negatives", a list; -1: the record is malformed. */
 static int64_t negatives_of(rf__example *m, const json_t **list)
 {
     const json_t *one = json_object_get(m->record->json, "negative"),
                  *many = json_object_get(m->record->json, "negatives");
     *list = one ? one : many;
+    const char *other = m->with_labels ? unread_of(m->record->json) : NULL;
+    if (other)
+        return RF__EXAMPLE_BAD(m, "member \"%s\": expected \"text\" and \"pair\", with \"negative\" or a list "
+                               "\"negatives\"", rf__printable(other).text), -1;
     if (!*list) return 0;
     const bool fine = one && many ? false : one ? json_is_string(one) : json_is_array(many);
     if (!fine)

@@ -51,6 +51,15 @@ static rf_status labels(const rf__labeled *l, const rf__file_record *r, rf__labe
 
 /* A list of 0.0 and 1.0 has one number for each label. One of integers names labels, each at most once: 0 and 1 for
  * every label would name the first two of them. */
+static void note_hot(rf__labeled *l, const json_t *list, size_t n)
+{
+    size_t i;
+    const json_t *v;
+    bool hot = n > 1 && (!l->hot || l->hot == (int64_t)n);
+    json_array_foreach(list, i, v) hot = hot && json_is_integer(v) && (json_integer_value(v) | 1) == 1;
+    l->hot = hot ? (int64_t)n : -1;
+}
+
 static void check_list(rf__example *m, int64_t K)
 {
     const json_t *list = rf__record_member(m->record->json, m->l->layout.label);
@@ -59,6 +68,7 @@ static void check_list(rf__example *m, int64_t K)
     for (int64_t i = 0; i < K; i++) different += m->target[i] > 0;
     if (is_multi_hot(list) && n != (size_t)K)
         RF__EXAMPLE_BAD(m, "label: expected a list of %lld numbers, one for each label, got %zu", (long long)K, n);
+    note_hot(m->l, list, n);
     if (json_is_integer(json_array_get(list, 0)) && different < (int64_t)m->n)
         RF__EXAMPLE_BAD(m, "label: expected each label once, got one twice; numbers for all labels are 0.0 and 1.0");
 }
