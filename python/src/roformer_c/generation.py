@@ -41,6 +41,10 @@ class Options:
             check(status, why)
         for name, value in given.items():
             self._set(name, value)
+        if "max_new_tokens" in given and "max_length" not in given:
+            self.raw.max_length = 0                     # the folder's, over which the given one counts
+        if given.get("do_sample") and "num_beams" not in given:
+            self.raw.num_beams = 1
 
     def _set(self, name: str, value: Any) -> None:
         o = self.raw
@@ -127,8 +131,8 @@ class TextGenerationPipeline(Pipeline):
             found[text // each][text % each] = ctypes.string_at(g.text, g.bytes).decode("utf-8", "replace")
             return 0
         callback, why = abi.rf_texts_done(done), Error()
-        status = lib.rf_generate_texts(pipeline, prompts.pointers, prompts.sizes, None, prompts.n, byref(options.raw),
-                                       None, callback, None, byref(why))
+        status = lib.rf_generate_texts(pipeline, prompts.pointers, prompts.sizes, _occurrences(prompts, each), prompts.n,
+                                       byref(options.raw), None, callback, None, byref(why))
         if failed:
             raise failed[0]
         check(status, why)
@@ -138,6 +142,16 @@ class TextGenerationPipeline(Pipeline):
         """Yields the new text piece by piece, as it is generated. Closing the iterator ends the generation."""
         text = _texts.encode_one(prompt, "prompt")
         return _stream(self, text, options)
+
+
+def _occurrences(prompts: _texts.Block, each: int) -> Any:
+    """Equal prompts of a call get different samples, as in the program: the number of each, `each` samples apart."""
+    seen: Dict[bytes, int] = {}
+    numbers = []
+    for prompt in prompts.pointers:
+        numbers.append(seen.get(prompt, 0))
+        seen[prompt] = numbers[-1] + each
+    return (ctypes.c_uint64 * prompts.n)(*numbers)
 
 
 def _stream(pipeline: TextGenerationPipeline, prompt: bytes, options: Dict[str, Any]) -> Iterator[str]:

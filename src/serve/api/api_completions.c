@@ -298,8 +298,17 @@ void srv_api_completions(srv_request *r)
     x->most = 16; /* OpenAI's default */
     x->o.do_sample = 1;
     x->o.temperature = 1;
+    x->o.num_beams = 1;
+    x->o.max_length = 0;
     srv_set_sampling(r, x, r->in);
     if (!is_echo_alone(r, x) && !r->status) srv_write(r, x);
+}
+
+/* As text-generation-inference has it, whose clients do not send do_sample. */
+static bool asks_to_sample(const json_t *in)
+{
+    const double temperature = srv_real(in, "temperature", 1);
+    return (temperature > 0 && temperature != 1) || srv_int(in, "top_k", 0) > 0 || srv_real(in, "top_p", 1) < 1;
 }
 
 /* The text-generation pipeline, whose defaults are the folder's. */
@@ -319,7 +328,8 @@ static void generate(srv_request *r, bool stream)
     }
     x->with_prompt = srv_bool(in, "return_full_text", true);
     x->most = x->o.max_new_tokens;
-    x->o.do_sample = srv_bool(in, "do_sample", x->o.do_sample);
+    x->o.do_sample = srv_bool(in, "do_sample", x->o.do_sample || asks_to_sample(in));
+    x->o.num_beams = srv_int(in, "num_beams", x->o.num_beams);
     srv_set_sampling(r, x, in);
     srv_write(r, x);
 }

@@ -216,18 +216,17 @@ static bool words_fit(srv_request *r, const filling *x)
 
 void srv_fill_mask(srv_request *r)
 {
-    const json_t *options = srv_member(r->in, "parameters");
+    const json_t *options = srv_member(r->in, "parameters"), *targets = srv_member(options, "targets");
     filling *x = srv_need_model(r, NULL) ? srv_own(r, sizeof *x, free_filling) : NULL;
     if (!x) return;
     x->call = (srv_call){.r = r, .compute = compute, .same = same};
-    if (!options) options = r->in;
     rf_fill_defaults(&x->o);
-    x->o.top_k = srv_int(options, "top_k", 5);
+    x->o.top_k = srv_int(options, "top_k", srv_int(r->in, "top_k", 5));
     x->o.max_length = r->model->max_length;
     if (x->o.top_k > r->model->config->vocab_size) x->o.top_k = r->model->config->vocab_size;
     if (!srv_fills_masks(r->model))
         srv_wrong_model(r, "fills no masks", srv_fills_masks);
-    else if (read_targets(r, x, srv_member(options, "targets")) &&
+    else if (read_targets(r, x, targets ? targets : srv_member(r->in, "targets")) &&
              srv_read_texts(r, json_object_get(r->in, "inputs"), "inputs", &x->texts) &&
              srv_texts_fit(r, "inputs", &x->texts, srv_fit_of(r, r->in))) {
         if (words_fit(r, x) && srv_hold(r, x->texts.n)) srv_call_submit(&x->call, srv_call_answer);

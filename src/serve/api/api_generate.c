@@ -137,10 +137,9 @@ static bool send_text_end(const writing *x, item *y)
 static void send_end(const writing *x, const rf_error *why)
 {
     srv_request *r = x->call.r;
-    bool good = !why;
-    if (good && x->usage) good = send_usage(x);
-    if (!good) good = send_error(r, why ? why->text : "out of memory: the end of the text");
-    if (good && !x->form->token) srv_stream_write(r, "data: [DONE]\n\n", 14);
+    const bool good = !why && (!x->usage || send_usage(x));
+    if (!good) send_error(r, why ? why->text : "out of memory: the end of the text");
+    else if (!x->form->token) srv_stream_write(r, "data: [DONE]\n\n", 14);
     srv_stream_end(r);
 }
 
@@ -212,7 +211,7 @@ static int next_prompt(void *user, int idle, rf_text_prompt *out)
     const item *y = &x->item[x->given];
     *out = (rf_text_prompt){.text = y->prompt, .bytes = y->bytes, .occurrence = x->o.occurrence, .id = y->id,
                             .ids = y->ids};
-    if (x->o.do_sample) out->occurrence += (uint64_t)(x->given % x->times);
+    if (x->o.do_sample) out->occurrence += (uint64_t)(x->seeded ? x->given % x->times : x->given);
     b->n++;
     if (++x->given == x->items) b->now = NULL;
     return 1;
@@ -337,12 +336,15 @@ static int done(void *user, int64_t number, const rf_generation *g, const rf_err
     return 0;
 }
 
-/* The maximum number of new tokens of a text in x's batch; each text ends at its own maximum. A forced last token is
- * that of the longest text. */
+/* Whether all texts of x's batch must have its maximum: a forced last token is that of the longest text, and beams are
+ * compared when they have ended. */
+static bool ends_together(const writing *x) { return x->o.forced_eos >= 0 || x->o.num_beams > 1; }
+
+/* The maximum number of new tokens of a text in x's batch; each text ends at its own maximum. */
 static int64_t longest(const writing *x)
 {
     const int64_t limit = rf__min64(x->call.r->s->o.limits.max_new_tokens, JOINT);
-    return x->o.forced_eos >= 0 ? x->most : rf__max64(x->most, limit);
+    return ends_together(x) ? x->most : rf__max64(x->most, limit);
 }
 
 static void compute(srv_call *first, rf_pipeline *p)
@@ -355,6 +357,7 @@ static void compute(srv_call *first, rf_pipeline *p)
     batch b = {.p = p, .first = x, .begun = rf__seconds()};
     rf_generate_options o = x->o;
     o.max_new_tokens = longest(x);
+    o.occurrence = 0;                   /* each prompt has its own */
     o.token = hear;
     o.token_user = &b;
     join(&b, x);
@@ -383,7 +386,8 @@ static bool same(const srv_call *first, const srv_call *second)
            a->top_p == b->top_p && a->min_p == b->min_p && a->repetition_penalty == b->repetition_penalty &&
            a->presence_penalty == b->presence_penalty && a->frequency_penalty == b->frequency_penalty &&
            a->seed == b->seed && a->min_new_tokens == b->min_new_tokens && a->top_logprobs >= b->top_logprobs &&
-           (a->forced_eos >= 0 ? x->most == y->most : y->most <= longest(x)) &&
+           a->max_length == b->max_length && a->num_beams == b->num_beams &&
+           (ends_together(x) ? x->most == y->most : y->most <= longest(x)) &&
            same_stops(x, y);
 }
 
@@ -440,7 +444,7 @@ void srv_set_sampling(srv_request *r, writing *x, const json_t *in)
 {
     x->o.seed = (uint64_t)srv_int(in, "seed", (int64_t)x->o.seed);
     x->seeded = srv_member(in, "seed");
-    x->o.occurrence = x->seeded ? 0 : (uint64_t)atomic_fetch_add(&r->s->serial, x->times);
+    x->o.occurrence = x->seeded ? 0 : (uint64_t)atomic_fetch_add(&r->s->serial, x->items);
     x->o.top_p = srv_real(in, "top_p", x->o.top_p);
     x->o.min_p = srv_real(in, "min_p", x->o.min_p);
     x->o.top_k = srv_int(in, "top_k", x->o.top_k);
@@ -454,6 +458,8 @@ void srv_set_sampling(srv_request *r, writing *x, const json_t *in)
     else x->o.do_sample = 0;
     if (!x->o.do_sample)
         x->o.temperature = x->o.top_p = 1, x->o.min_p = 0, x->o.top_k = 0, x->o.occurrence = x->o.seed = 0;
+    else x->o.num_beams = 1;
+    if (srv_member(in, "max_tokens") || srv_member(in, "max_new_tokens")) x->o.max_length = 0;
     x->most = srv_int(in, "max_tokens", srv_int(in, "max_new_tokens", x->most));
     x->o.max_new_tokens = x->most;
 }

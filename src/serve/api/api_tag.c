@@ -19,7 +19,7 @@ typedef struct tagging {
 /* Tokens [from, to) of a text, `words` words (or tokens), that have one label, without its B- or I-. */
 typedef struct entity {
     size_t from, to, words;
-    const char *tag;
+    const char *tag, *name; /* by which labels are compared; that transformers prints                    */
     double score;
 } entity;
 
@@ -168,10 +168,10 @@ static void put_words(srv_text *out, const srv_request *r, const tagged *t, cons
 
 static void put_group(srv_text *out, const tagging *x, const tagged *t, const entity *g, bool *first)
 {
-    if (g->from == g->to || is_ignored(x, g->tag)) return;
+    if (g->from == g->to || is_ignored(x, g->name)) return;
     srv_puts(out, *first ? "{\"entity_group\":" : ",{\"entity_group\":");
     *first = false;
-    srv_put_string(out, g->tag, strlen(g->tag));
+    srv_put_string(out, g->name, strlen(g->name));
     srv_printf(out, ",\"score\":%.9g,\"word\":", g->score / (double)g->words);
     put_words(out, x->call.r, t, g);
     put_place(out, t, g->from, g->to - 1);
@@ -192,10 +192,11 @@ static void put_text(srv_text *out, const tagging *x, const tagged *t)
         while (x->strategy != SIMPLE && to < t->e->n && !t->e->added[to] && is_in_word(x->call.r, t, to)) to++;
         bool begins;
         double score;
-        const char *tag = tag_of(word_label(t, i, to, x->strategy, &score), &begins);
+        const char *label = word_label(t, i, to, x->strategy, &score), *tag = tag_of(label, &begins);
+        const char *dash = strchr(label, '-');
         if (g.from == g.to || begins || strcmp(tag, g.tag)) {
             put_group(out, x, t, &g, &first);
-            g = (entity){.from = i, .tag = tag};
+            g = (entity){.from = i, .tag = tag, .name = dash ? dash + 1 : label};
         }
         g.to = to;
         g.words++;

@@ -318,4 +318,50 @@ def texts_have_details_and_streams_as_text_generation_inference():
         expect(chat(s, MESSAGES, min_tokens=2)["usage"]["completion_tokens"] >= 2, "min_tokens")
 
 
+def sampled(s, prompt, **more):
+    a = status(s.post("/v1/completions", {"prompt": prompt, "max_tokens": 12, "temperature": 1, "min_tokens": 12, **more}), 200)
+    return [c["text"] for c in a.json()["choices"]]
+
+
+@test
+def samples_differ_unless_there_is_a_seed():
+    with Server(program, "-m", "causal") as s:
+        seeded = []
+        for seed in 42, 7:
+            for _ in range(4):                              # also after a request without a seed, whose default is 42
+                sampled(s, "the")
+                seeded += sampled(s, "the", seed=seed)
+        expect(len(set(seeded[:4])) == 1 and len(set(seeded[4:])) == 1 and seeded[0] != seeded[4], seeded)
+        several = sampled(s, ["the", "the", "the"]) + sampled(s, ["the", "the"], n=2)
+        expect(len(set(several)) == len(several), several)
+        hot = [status(s.post("/generate", {"inputs": "the", "parameters": {"temperature": 1.5, "seed": seed, "max_new_tokens": 12}}),
+                      200).body for seed in range(4)]
+        expect(len(set(hot)) > 1, "a temperature without do_sample samples, as clients of text-generation-inference expect", hot)
+        cold = [status(s.post("/generate", {"inputs": "the", "parameters": {"temperature": 1.5, "seed": seed, "do_sample": False,
+                                                                            "max_new_tokens": 12}}), 200).body for seed in range(3)]
+        expect(len(set(cold)) == 1, cold)
+
+
+@test
+def what_a_request_says_counts_over_the_folder():
+    shutil.copytree("causal", "beams")
+    with open("beams/generation_config.json", "w") as f:
+        json.dump({"num_beams": 3, "max_length": 6}, f)
+    with Server(program, "-m", "beams", "-m", "causal", "-m", "model") as s:
+        for path, body in (("/v1/completions", {"prompt": "the", "max_tokens": 12, "min_tokens": 12}),
+                           ("/v1/completions", {"prompt": "the", "max_tokens": 12, "min_tokens": 12, "temperature": 0, "stop": ["?"]})):
+            a = status(s.post(path, body), 200).json()
+            expect(a["usage"]["completion_tokens"] == 12, a)
+        two = [status(s.post("/v1/completions", {"prompt": "the", "max_tokens": 12, "temperature": 0, "model": m}), 200).json()["choices"]
+               for m in ("beams", "causal")]
+        expect(two[0] == two[1], "OpenAI's routes search without beams", two)
+        for more in {}, {"num_beams": 1}:
+            body = {"inputs": "the", "parameters": {"max_new_tokens": 8, "min_new_tokens": 8, "details": True, **more}}
+            a = status(s.post("/generate", body), 200).json()[0]["details"]
+            expect(a["generated_tokens"] == 8, a)
+        for parameters, top in (({}, {"top_k": 2}), ({"top_k": 2}, {}), ({"targets": ["a", "b"]}, {"top_k": 2})):
+            a = status(s.post("/fill_mask", {"inputs": "the [MASK]", "parameters": parameters, **top, "model": "model"}), 200).json()
+            expect(len(a) == 2, parameters, top, a)
+
+
 main()
