@@ -73,6 +73,8 @@ class Cross(unittest.TestCase):
             np.testing.assert_allclose(CrossEncoder(folder, prompts={"x": near}, default_prompt_name="x").predict(pairs), expected, atol=1e-6)
             with self.assertRaises(ArgumentError):
                 m.predict(pairs, prompt_name="other")
+            with self.assertRaises(ArgumentError):
+                CrossEncoder(folder, default_prompt_name="other")
             if name == "one":
                 ranks = m.rank("a b", TEXTS)
                 np.testing.assert_allclose([r["score"] for r in ranks], sorted(expected, reverse=True), atol=1e-6)

@@ -3,6 +3,8 @@ import os
 import pickle
 import subprocess
 import tempfile
+import threading
+import time
 import unittest
 
 import numpy as np
@@ -48,6 +50,35 @@ class Search(unittest.TestCase):
         self.assertEqual(len(small), 3)
         with self.assertRaises(ArgumentError):
             small.text(3)
+
+    def test_blocks_of_one_width(self):
+        for width in 4, 16:
+            with self.assertRaises(ArgumentError):
+                Index.build(self.path("widths.index"), iter([np.ones((2, 8)), np.ones((2, width))]))
+            self.assertFalse(os.path.exists(self.path("widths.index")))
+        with self.assertRaises(TextTypeError):
+            Index.build(self.path("letters.index"), np.eye(3), texts="abc")
+
+    def test_texts_while_another_thread_closes(self):
+        for _ in range(20):
+            index = Index.build(tempfile.mkdtemp(dir=self.work.name) + "/a", np.eye(50))
+            done = []
+
+            def read():
+                try:
+                    while True:
+                        done.append(index.text(7) == "7")
+                except ClosedError:
+                    pass
+            threads = [threading.Thread(target=read) for _ in range(3)]
+            for t in threads:
+                t.start()
+            while len(done) < 30:
+                time.sleep(0)
+            index.close()
+            for t in threads:
+                t.join()
+            self.assertTrue(all(done))
 
     def test_streams_and_the_program(self):
         model = SentenceTransformer(support.SENTENCES)

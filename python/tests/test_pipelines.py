@@ -3,6 +3,7 @@ import json
 import os
 import pickle
 import shutil
+import tempfile
 import unittest
 
 import numpy as np
@@ -342,8 +343,22 @@ class Generation(unittest.TestCase):
         several = self.generate("a", max_new_tokens=6, do_sample=True, num_return_sequences=3, seed=1)
         self.assertEqual(len(several), 3)
         self.assertEqual(several, self.generate("a", max_new_tokens=6, do_sample=True, num_return_sequences=3, seed=1))
+        equal = self.generate(["a"] * 3, max_new_tokens=12, do_sample=True, seed=1)
+        self.assertEqual(len({x[0]["generated_text"] for x in equal}), 3)
+        self.assertEqual(equal[0], self.generate("a", max_new_tokens=12, do_sample=True, seed=1))
         beams = self.generate("a", max_new_tokens=6, num_beams=3, num_return_sequences=2, early_stopping=True)
         self.assertEqual(len(beams), 2)
+
+    def test_a_given_maximum_counts_over_that_of_the_folder(self):
+        with tempfile.TemporaryDirectory() as work:
+            folder = shutil.copytree(support.GOLDEN / "gpt", os.path.join(work, "gpt"))
+            with open(os.path.join(folder, "generation_config.json"), "w") as f:
+                f.write('{"max_length": 4, "num_beams": 2}')
+            generate = pipeline("text-generation", folder)
+        options = dict(max_new_tokens=12, min_new_tokens=12, return_full_text=False)
+        ours, own = (g("a", num_beams=1, **options)[0]["generated_text"] for g in (generate, self.generate))
+        self.assertEqual(ours, own)
+        self.assertEqual(len(generate("a", do_sample=True, **options)), 1)
 
     def test_streams(self):
         whole = self.generate("a", max_new_tokens=20, return_full_text=False)[0]["generated_text"]

@@ -50,6 +50,16 @@ class Tokens(unittest.TestCase):
         self.assertEqual(e.offsets[4:7], [(0, 3), (4, 5), (6, 9)])
         self.assertEqual(self.t.encode_batch([("a dog", "the \u00e9 cat")])[0].ids, e.ids)
 
+    def test_pairs_whose_types_are_all_0(self):
+        t = Tokenizer.from_folder(support.GOLDEN / "roberta" / "whole")
+        for first, second in (("a \u00e9", "b\u00e9 cd"), ("ab", "\u00e9\u00e9 \u00e9"), ("\u00e9", "cd"), ("", "\u00e9 c"), ("\u00e9 c", "")):
+            e = t.encode(first, second)
+            self.assertEqual(set(e.type_ids), {0})
+            alone = [[o for o, s in zip(x.offsets, x.special_tokens_mask) if not s] for x in (t.encode(first), t.encode(second))]
+            self.assertEqual([o for o, s in zip(e.offsets, e.special_tokens_mask) if not s], alone[0] + alone[1])
+        with self.assertRaises(TextTypeError):
+            t.encode_batch("abc")
+
     def test_blocks_change_nothing(self):
         texts = support.lines(40) + ["", "\u6f22 " * 50, "a"]
         pairs = list(zip(texts, reversed(texts)))

@@ -111,8 +111,10 @@ def _rows_of(e: Encoded, a: int, b: int, kind: int, first: Optional[str]) -> NDA
     types = e.types[a:b][rows]
     if first is None or types.any():
         return rows[types == kind]
-    # All types are 0, as RoBERTa has them: the second text is where its bytes begin.
-    again = np.nonzero(np.diff(e.begin[a:b][rows].astype(np.int64)) < 0)[0]
+    # All types are 0, as RoBERTa has them: the second text is behind added tokens, or where bytes begin again.
+    again = np.nonzero(np.diff(rows) > 1)[0]
+    if not len(again):
+        again = np.nonzero(np.diff(e.begin[a:b][rows].astype(np.int64)) < 0)[0]
     cut = 0 if not first.strip() else int(again[0]) + 1 if len(again) else len(rows)
     return rows[:cut] if kind == 0 else rows[cut:]
 

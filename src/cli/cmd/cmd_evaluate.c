@@ -291,7 +291,8 @@ static bool option_applies(const rf_option *row, bool examples)
 static rf_status refuse_without_effect(const cli_parsed *p, rf_error *why)
 {
     static const struct { const char *with; const char *other[8]; } all[] = {
-        {"words", {"mlm_probability", "whole_word_mask", "seed", "max_length", "eval_documents", "max_lengths", "stride"}},
+        {"words", {"mlm_probability", "whole_word_mask", "seed", "max_length", "eval_documents", "max_lengths",
+                   "stride"}},
         {"stride", {"mlm_probability", "whole_word_mask", "seed", "tokens_per_batch"}},
     };
     for (size_t k = 0; k < CLI_COUNT(all); k++)
