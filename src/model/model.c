@@ -25,10 +25,10 @@ struct source {
     const rf_weight **match;
     const float *slab;
     uint64_t seed;
-    struct space { void *at; size_t size; } *space;     /* for one matrix after the other                            */
+    struct space { void *at; size_t size; } *space;     /* for one matrix after the other */
 };
 
-/* Memory for `bytes`, until the next call; NULL: there is none. New pages for each matrix would be cleared each time. */
+/* Memory for `bytes`, until the next call; NULL: there is none. New pages for each would be cleared each time. */
 static void *space_for(const rf_model *m, const struct source *from, size_t bytes)
 {
     struct space *s = from->space;

@@ -373,7 +373,7 @@ uint32_t *srv_characters(const char *text, size_t size)
 
 int64_t srv_most_bytes(const srv_request *r)
 {
-    return r->model->max_length > 0 ? SRV_TOKEN_BYTES * r->model->max_length : INT64_MAX;
+    return r->model->max_length > 0 ? rf__max64(SRV_TOKEN_BYTES * r->model->max_length, SRV_TEXT_BYTES) : INT64_MAX;
 }
 
 /* Keeps `most` bytes of a longer text, or up to 3 less, so that it is cut between characters. */

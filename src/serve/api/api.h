@@ -32,8 +32,9 @@ uint32_t *srv_characters(const char *text, size_t size);
 
 enum { SRV_ANSWERS_MOST = 100 }; /* top_k of answers to a question */
 
-/* Bounds the work of the tokenizer: of a text, so many bytes are read for each token that the model accepts. */
-enum { SRV_TOKEN_BYTES = 250 };
+/* Bounds the work of the tokenizer: of a text, so many bytes are read for each token that the model accepts, but no
+ * fewer than these: blanks and long words, as of an image in a text, have few tokens. */
+enum { SRV_TOKEN_BYTES = 250, SRV_TEXT_BYTES = 1 << 18 };
 int64_t srv_most_bytes(const srv_request *r);
 
 /* What happens to inputs that are too long for the model: they are cut, or refused. of: by members "truncate" (default:

@@ -119,6 +119,11 @@ def s7_limits_of_inputs():
         status(s.post("/embed", {"inputs": ["a"] * 32}), 200)
         many = long_text(100)
         status(s.post("/embed", {"inputs": many}), 200)
+        for long in " " * 100000 + "the old river", "the old river " + "x" * 100000:
+            short = long.replace(" " * 100000, "").replace("x" * 100000, "x" * 300)         # both words are unknown
+            a, b = (status(s.post("/embed", {"inputs": x}), 200).json() for x in (long, short))
+            expect(a == b, "a text is cut by its tokens, not by its bytes")
+            status(s.post("/embed", {"inputs": long, "truncate": False}), 200)
         expect("64" in status(s.post("/embed", {"inputs": many, "truncate": False}), 422).body.decode(), "the limit")
         for dimensions, code in ((0, 422), (33, 422), (32, 200), (1, 200)):
             status(s.post("/embed", {"inputs": "a", "dimensions": dimensions}), code)
