@@ -195,6 +195,11 @@ class Tokens(unittest.TestCase):
         self.assertEqual(kept, [r for r in rows if r["entity"] != rows[0]["entity"]])
         self.assertEqual(self.tags([text, "a"], ignore_labels=())[0], rows)
 
+    def test_words_of_bytes(self):
+        self.assertEqual(roformer_c.tags._text_of_bytes("\u0120caf\u00c3\u00a9\u0120\u00e6\u0139\u00a5"), " caf\u00e9 \u65e5")
+        self.assertEqual(roformer_c.tags._text_of_bytes("\u00c3"), "\ufffd")
+        self.assertEqual(len(set(roformer_c.tags.BYTES.values())), 256)
+
     def test_groups(self):
         text = "the ab cd."
         rows = self.tags(text, ignore_labels=())

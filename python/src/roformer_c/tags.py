@@ -1,6 +1,7 @@
 """token-classification, with the results of transformers' pipeline."""
 from __future__ import annotations
 
+import functools
 from typing import Any, Dict, Iterable, List, Optional, Sequence, overload
 
 import numpy as np
@@ -74,6 +75,12 @@ class TokenClassificationPipeline(Pipeline):
             found = self._groups(found)
         return [x for x in found if x.get("entity") not in ignored and x.get("entity_group") not in ignored]
 
+    @functools.cached_property
+    def byte_level(self) -> bool:
+        """Whether characters of a token stand for bytes, as in GPT-2 and RoBERTa."""
+        space = None if self.wordpiece else self.tokenizer.token_to_id("\u0120")
+        return space is not None and self.tokenizer.decode([space], False, False) == " "
+
     def _labeled(self, tokens: List[Entity]) -> List[Entity]:
         out = []
         for t in tokens:
@@ -116,9 +123,25 @@ class TokenClassificationPipeline(Pipeline):
 
     def joined(self, words: List[str]) -> str:
         """Tokens, or words of several tokens, as text."""
+        if self.byte_level:
+            return _text_of_bytes("".join(words))
         if not self.wordpiece:
             return "".join(words).replace("\u2581", " ").strip()
         return "".join(_cleaned(w if i == 0 else w[2:] if w.startswith("##") else " " + w) for i, w in enumerate(words))
+
+
+def _bytes_of_characters() -> Dict[str, int]:
+    """Which byte a character of byte-level BPE stands for: itself if it is printable in Latin-1, else one from 256 on."""
+    printable = [b for b in range(256) if 33 <= b <= 126 or 161 <= b <= 172 or 174 <= b]
+    others = [b for b in range(256) if b not in printable]
+    return {**{chr(b): b for b in printable}, **{chr(256 + i): b for i, b in enumerate(others)}}
+
+
+BYTES = _bytes_of_characters()
+
+
+def _text_of_bytes(text: str) -> str:
+    return b"".join(bytes([BYTES[c]]) if c in BYTES else c.encode() for c in text).decode("utf-8", "replace")
 
 
 def _cleaned(text: str) -> str:
