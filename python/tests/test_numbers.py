@@ -12,6 +12,12 @@ from roformer_c import (ArgumentError, DataError, RoformerError, TextTypeError, 
 
 
 class Scores(unittest.TestCase):
+    def test_orders_are_whole(self):
+        for scored, arguments in ((bleu, {"max_order": 2.9}), (bleu, {"max_order": 2 ** 33 + 4}), (chrf, {"beta": 2.5}),
+                                  (chrf, {"char_order": "6"})):
+            with self.assertRaises(ArgumentError, msg=arguments):
+                scored(["a"], [["a"]], **arguments)
+
     def test_bleu(self):
         b = bleu(["the cat sat on the mat"], [["the cat sat on a mat"]])
         # 5 of 6 words, 3 of 5 pairs, 2 of 4 triples, 1 of 3 quadruples.

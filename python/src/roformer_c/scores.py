@@ -14,6 +14,12 @@ TOKENIZERS = {"13a": abi.RF_MT_13A, "intl": abi.RF_MT_INTL, "zh": abi.RF_MT_ZH, 
 SMOOTHING = {"exp": abi.RF_MT_EXP, "floor": abi.RF_MT_FLOOR, "add-k": abi.RF_MT_ADD_K, "none": abi.RF_MT_UNSMOOTHED}
 
 
+def _whole(name: str, value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 1 << 31:
+        raise errors.ArgumentError("%s: expected an integer from 0 on, got %r" % (name, value))
+    return value
+
+
 class Score:
     """A score in percent: `score`; `name`; `signature`, without which scores cannot be compared; `format()`.
 
@@ -84,7 +90,7 @@ def bleu(hypotheses: Sequence[str], references: Sequence[Sequence[str]], *, lowe
     o = _options(abi.RF_MT_BLEU)
     o.tokenizer = TOKENIZERS[one_of("tokenize", tokenize, tuple(TOKENIZERS))]
     o.smooth = SMOOTHING[one_of("smooth_method", smooth_method, tuple(SMOOTHING))]
-    o.smooth_value, o.max_order = float(smooth_value), int(max_order)
+    o.smooth_value, o.max_order = float(smooth_value), _whole("max_order", max_order)
     o.lowercase, o.effective_order = int(lowercase), int(effective_order)
     return _score(o, hypotheses, references)
 
@@ -93,7 +99,8 @@ def chrf(hypotheses: Sequence[str], references: Sequence[Sequence[str]], *, char
          beta: int = 2, lowercase: bool = False) -> Score:
     """chrF of a corpus (word_order 2: chrF++), as sacrebleu.corpus_chrf."""
     o = _options(abi.RF_MT_CHRF)
-    o.char_order, o.word_order, o.beta, o.lowercase = int(char_order), int(word_order), int(beta), int(lowercase)
+    o.char_order, o.word_order = _whole("char_order", char_order), _whole("word_order", word_order)
+    o.beta, o.lowercase = _whole("beta", beta), int(lowercase)
     return _score(o, hypotheses, references)
 
 

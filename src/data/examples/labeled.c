@@ -463,6 +463,8 @@ static rf_status judge(rf__labeled *l, const rf__records *r, bool with_labels, c
                        "list; one number for each label is written 0.0 or 1.0", r->path, (long long)l->hot);
     l->hot = 0;
     if (r->bad && !l->bad) l->first = r->first;
+    if (r->unread.size)
+        snprintf(l->unread, sizeof l->unread, "%.*s", (int)rf__min64((int64_t)r->unread.size, 60), r->unread.at);
     l->bad += r->bad;
     l->empty += r->empty;
     return RF_OK;

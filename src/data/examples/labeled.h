@@ -38,6 +38,7 @@ struct rf__labeled {
     bool taught;                        /* ... which are being read                                                   */
     bool scored, graded;                /* optional scores are present; ... and some are neither 0 nor 1              */
     int64_t hot;                        /* labels: all are lists of 0 and 1 of this length; 0: none; -1: others       */
+    char unread[64];                    /* a column that is not read, of a table without second texts; or ""          */
     size_t tables, objects;             /* number of files that were tables; that were JSON                           */
     size_t n, capacity;
     char **name;                        /* the labels, by id                                                          */

@@ -398,6 +398,9 @@ static rf_status find_columns(const rf__layout *l, rf__records *r, const dialect
             return rf_fail(why, RF_EDATA, "%s: header: expected no column of negatives, got '%.*s'; they are read from "
                            "lines of JSON: {\"text\": ..., \"pair\": ..., \"negative\": ...}", short_path(r),
                            (int)rf__min64((int64_t)head->field[i].size, 60), head->field[i].at);
+    const int id = column(NULL, rf__usual_id, head);
+    for (int i = 0; i < (int)head->n && l->with_labels && l->format->negatives && p->pair == -1 && !r->unread.size; i++)
+        if (i != p->text && i != p->label && i != id) r->unread = head->field[i];
     if (p->text < 0) status = check_separator(r, l, d, head, true, why);
     if (!status) status = check_column(r, p->text, "text", l->text, head, why);
     if (!status && (l->pair || l->pairs || p->pair == -2))

@@ -49,6 +49,7 @@ struct rf__records {
     size_t n, capacity;
     bool with_labels;                   /* labels are                                                                 */
     bool assumed;                       /* the first line was read as an example because columns are numbered         */
+    rf__text unread;                    /* a column that is not read, of a table that could have second texts        */
     uint64_t empty, blank;              /* empty lines between records; those after the last one                      */
     uint64_t bad, bad_line, first_line; /* malformed lines; the last one that was counted; the first one of the file  */
     rf_error first;                     /* the error of that one                                                      */

@@ -151,9 +151,13 @@ static bool read_prompt(srv_request *r, writing *x, json_t *messages)
     char *text = NULL;
     size_t size = 0;
     rf_error why = {0};
+    const json_t *more = srv_member(r->in, "chat_template_kwargs");
+    if (!r->status && (srv_member(more, "messages") || srv_member(more, "tools")))
+        srv_error(r, 422, "Validation", "`chat_template_kwargs`: expected no `messages` and no `tools`, which are members "
+                  "of the request");
     if (r->status) return false;
     const struct tm *local = rf__os_local(now, &date) ? &date : NULL;
-    const rf_status status = rf__chat_text(chat_of(r), messages, tools, srv_member(r->in, "chat_template_kwargs"),
+    const rf_status status = rf__chat_text(chat_of(r), messages, tools, more,
                                            local, &text, &size, &why);
     if (status == RF_ENOMEM) srv_fail(r, &why);
     else if (status == RF_EARG) srv_error(r, 422, "Validation", "`messages`: %s", why.text);

@@ -324,6 +324,14 @@ def sampled(s, prompt, **more):
 
 
 @test
+def messages_are_those_of_the_request():
+    with Server(program, "-m", "chat") as s:
+        for name in "messages", "tools":
+            a = s.post("/v1/chat/completions", {"messages": MESSAGES, **ASK, "chat_template_kwargs": {name: []}})
+            expect("`chat_template_kwargs`" in status(a, 400).json()["error"]["message"], a)
+
+
+@test
 def samples_differ_unless_there_is_a_seed():
     with Server(program, "-m", "causal") as s:
         seeded = []
