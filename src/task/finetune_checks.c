@@ -142,8 +142,8 @@ rf_status rf__finetune_report(rf__run *r, const rf__finetune_run *f, rf_error *w
     if (status) return status;
     report_ineffective(r, f);
     if (*f->source.unread)
-        rf__run_notify(r, "note", "column '%s' is not read (pair_column): a text without a second one is paired with itself",
-                       rf__printable(f->source.unread).text);
+        rf__run_notify(r, "note", "column '%s' is not read (pair_column): a text without a second one is paired with "
+                       "itself", rf__printable(f->source.unread).text);
     if (f->source.bad)
         rf__run_notify(r, "note", "%llu malformed line%s skipped, the first: %s", (unsigned long long)f->source.bad,
                        f->source.bad > 1 ? "s were" : " was", f->source.first.text);

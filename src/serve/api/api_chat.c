@@ -153,8 +153,8 @@ static bool read_prompt(srv_request *r, writing *x, json_t *messages)
     rf_error why = {0};
     const json_t *more = srv_member(r->in, "chat_template_kwargs");
     if (!r->status && (srv_member(more, "messages") || srv_member(more, "tools")))
-        srv_error(r, 422, "Validation", "`chat_template_kwargs`: expected no `messages` and no `tools`, which are members "
-                  "of the request");
+        srv_error(r, 422, "Validation", "`chat_template_kwargs`: expected no `messages` and no `tools`, members "
+                                        "of the request");
     if (r->status) return false;
     const struct tm *local = rf__os_local(now, &date) ? &date : NULL;
     const rf_status status = rf__chat_text(chat_of(r), messages, tools, more,
