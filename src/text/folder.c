@@ -159,20 +159,34 @@ rf_status rf__folder_added(rf_tokenizer_folder *f, const char *path, const json_
                                               .single = single != 0, .normalized = normal != 0});
 }
 
+typedef struct numbered { long long id; const json_t *token; } numbered;
+
+static int by_number(const void *a, const void *b)
+{
+    const long long x = ((const numbered *)a)->id, y = ((const numbered *)b)->id;
+    return (x > y) - (x < y);
+}
+
+/* By id, in which order transformers adds them. */
 rf_status rf__folder_decoder(rf_tokenizer_folder *f)
 {
     const char *key;
-    json_t *x;
-    rf_status status = RF_OK;
-    json_object_foreach(json_object_get(f->config, "added_tokens_decoder"), key, x) {
+    json_t *all = json_object_get(f->config, "added_tokens_decoder"), *x;
+    size_t n = 0;
+    numbered *list = rf__alloc(f->ctx, (json_object_size(all) + 1) * sizeof *list);
+    rf_status status = list ? RF_OK : rf_fail(f->why, RF_ENOMEM, "%s: out of memory", f->config_path);
+    json_object_foreach(all, key, x) {
         char *end;
         const long long id = strtoll(key, &end, 10);
-        if (*end || end == key || id < 0 || id > RF_TOKENIZER_FILE)
-            return rf_fail(f->why, RF_EDATA, "%s: added_tokens_decoder: expected an id, got %.40s", f->config_path,
-                           key);
-        if ((status = rf__folder_added(f, f->config_path, x, id))) return status;
+        if (!status && (*end || end == key || id < 0 || id > RF_TOKENIZER_FILE))
+            status = rf_fail(f->why, RF_EDATA, "%s: added_tokens_decoder: expected an id, got %.40s", f->config_path,
+                             key);
+        if (!status) list[n++] = (numbered){id, x};
     }
-    return RF_OK;
+    if (n) qsort(list, n, sizeof *list, by_number);
+    for (size_t i = 0; i < n && !status; i++) status = rf__folder_added(f, f->config_path, list[i].token, list[i].id);
+    rf__free(f->ctx, list);
+    return status;
 }
 
 /* A named special token, with its id in the vocabulary or the next one after it. */

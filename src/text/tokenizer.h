@@ -239,6 +239,9 @@ typedef struct rf_tokenizer_parts {
 void rf__added_resolve(rf_added *added, size_t n, int32_t own, int32_t (*find)(const void *user, const char *text),
                        const void *user);
 
+/* By id, those that are open last and in their order: the order in which transformers adds tokens. */
+void rf__added_sort(rf_added *added, size_t n);
+
 /* Allocates row->size zero bytes with row and context set; NULL with a reason: no memory. */
 rf_tokenizer *rf__tokenizer_alloc(const rf_ctx *ctx, const rf_tokenizer_row *row, rf_error *why);
 /* Sets names, special tokens and added tokens, once the row's `id` and `n` work.  On failure call rf_tokenizer_free. */

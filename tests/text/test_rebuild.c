@@ -127,6 +127,73 @@ static void older_files(void **state)
     same(folder, folder_of(whole, FAST, NULL));
 }
 
+/* vocab.json of five pieces with the settings and, unless NULL, added_tokens.json. */
+static const char *five_pieces(const char *settings, const char *added)
+{
+    static const char vocab[] = "{\"<s>\":0,\"</s>\":1,\"a\":2,\"\xC4\xA0\":3,\"b\":4}", merges[] = "#version: 0.2\n";
+    const char *folder = t_folder();
+    t_write(folder, "vocab.json", vocab, strlen(vocab));
+    t_write(folder, "merges.txt", merges, strlen(merges));
+    t_write(folder, "tokenizer_config.json", settings, strlen(settings));
+    if (added) t_write(folder, "added_tokens.json", added, strlen(added));
+    return folder;
+}
+
+#define GPT2 "{\"tokenizer_class\": \"GPT2Tokenizer\", \"bos_token\": \"<y>\", \"eos_token\": \"</s>\", "            \
+             "\"unk_token\": \"</s>\", \"pad_token\": \"<x>\""
+#define DECODER(x, y) ", \"added_tokens_decoder\": {\"" y "\": {\"content\": \"<y>\", \"special\": true}, \"" x       \
+                      "\": {\"content\": \"<x>\", \"special\": true}}"
+
+/* Added tokens of folders with vocab.json and merges.txt have the ids that the settings say: they are added by id,
+ * before those that only have a name.  Ids as transformers 5.24 gives them. */
+static void older_files_with_added_tokens(void **state)
+{
+    (void)state;
+    static const struct { const char *settings, *added; int32_t id[4]; } rows[] = {
+        {GPT2 "}", "{\"<x>\": 5, \"<y>\": 6}", {5, 2, 6, 4}},
+        {GPT2 DECODER("5", "6") "}", NULL, {5, 2, 6, 4}},
+        {GPT2 ", \"mask_token\": \"<m>\", \"additional_special_tokens\": [\"<y>\", \"<x>\"]}",
+         "{\"<x>\": 5, \"<y>\": 6}", {5, 2, 6, 4}},
+        {GPT2 "}", NULL, {6, 2, 5, 4}},
+    };
+    for (size_t i = 0; i < RF_COUNT(rows); i++) {
+        const char *folder = five_pieces(rows[i].settings, rows[i].added), *copy = t_folder();
+        rf_error why = {0};
+        rf_tokenizer *t[2] = {opened(folder), NULL};
+        if (rf_tokenizer_save(t[0], copy, &why)) fail_msg("%s", why.text);
+        t[1] = opened(copy);
+        for (int k = 0; k < 2; k++) {
+            rf_encoding e;
+            rf_encoding_init(&e, ctx);
+            if (rf_encode(t[k], "<x>a<y>b", 8, NULL, 0, 0, 0, &e, NULL, &why)) fail_msg("%s", why.text);
+            assert_int_equal(e.n, 4);
+            assert_memory_equal(e.id, rows[i].id, sizeof rows[i].id);
+            rf_encoding_clear(&e);
+            rf_tokenizer_free(t[k]);
+        }
+    }
+}
+
+/* Ids that transformers would not give, and classes without the tokens that they put around texts. */
+static void older_files_that_are_refused(void **state)
+{
+    (void)state;
+    static const struct { const char *settings, *added, *message; } rows[] = {
+        {GPT2 "}", "{\"<x>\": 6, \"<y>\": 7}", "added_tokens.json: <x>: expected id 5, the next after vocab.json"},
+        {GPT2 DECODER("2", "6") "}", NULL, "added_tokens_decoder: <x>: expected id 5, the next after vocab.json"},
+        {GPT2 "}", "{\"a\": 7}", "added_tokens.json: a: expected id 2, as in vocab.json, got 7"},
+        {"{\"tokenizer_class\": \"RobertaTokenizer\", \"sep_token\": null}", NULL, "sep_token: expected a token"},
+        {"{\"tokenizer_class\": \"BartTokenizer\", \"cls_token\": null}", NULL, "cls_token: expected a token"},
+        {"{\"tokenizer_class\": \"DebertaTokenizer\", \"cls_token\": null}", NULL, "cls_token: expected a token"},
+    };
+    for (size_t i = 0; i < RF_COUNT(rows); i++) {
+        rf_tokenizer *t;
+        rf_error why = {0};
+        assert_int_not_equal(rf_tokenizer_open(ctx, five_pieces(rows[i].settings, rows[i].added), &t, &why), RF_OK);
+        if (!strstr(why.text, rows[i].message)) fail_msg("%s", why.text);
+    }
+}
+
 /* sentence-transformers puts Lowercase before a normalizer that has none. */
 static void lowercase_comes_first(void **state)
 {
@@ -453,7 +520,8 @@ int main(void)
         cmocka_unit_test(older_files),                  cmocka_unit_test(lowercase_comes_first),
         cmocka_unit_test(bert_lowers_as_well_itself),   cmocka_unit_test(a_class_without_its_file),
         cmocka_unit_test(a_model_of_deberta_alone),     cmocka_unit_test(deberta_lowers_and_splits),
-        cmocka_unit_test(deberta_has_its_ends),
+        cmocka_unit_test(deberta_has_its_ends),         cmocka_unit_test(older_files_with_added_tokens),
+        cmocka_unit_test(older_files_that_are_refused),
         cmocka_unit_test(a_sentencepiece_model_alone),  cmocka_unit_test(t5_with_its_model_alone),
         cmocka_unit_test(t5_models_that_are_refused),
     };

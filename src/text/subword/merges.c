@@ -31,7 +31,7 @@ struct form {
     bool strips;                        /* the mask takes the blanks before it, before transformers 5                 */
 };
 
-/* The special tokens in the order of transformers, which determines the ids of those that are not in vocab.json. */
+/* The usual special tokens in the order of transformers. */
 static const char *const keys[] = {"bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token",
                                    "mask_token"};
 
@@ -81,31 +81,88 @@ static const char *name_of(const rf_tokenizer_folder *f, const form *as, size_t 
     return name ? name : (own && json_is_null(own)) || (map && json_is_null(map)) ? NULL : as->name[i];
 }
 
-/* {"id": ..., "content": ...} for each special token, with its settings. */
-static json_t *special_tokens(const rf_tokenizer_folder *f, const form *as, bool strips, const json_t *vocab)
+/* A token and its place in the order in which transformers adds tokens: those with ids in the settings by their ids,
+ * then the usual ones, then the others.  It determines the ids of those that are not in vocab.json. */
+typedef struct placed { rf_added a; int64_t place; } placed;
+
+static int by_place(const void *a, const void *b)
 {
-    json_t *list = json_array(), *x;
-    json_int_t next = 0;
-    const char *key;
-    json_object_foreach((json_t *)(uintptr_t)vocab, key, x)
-        if (json_integer_value(x) >= next) next = json_integer_value(x) + 1;
-    for (size_t i = 0; i < RF_COUNT(keys); i++) {
+    const int64_t x = ((const placed *)a)->place, y = ((const placed *)b)->place;
+    return (x > y) - (x < y);
+}
+
+static rf_added *added_as(const rf_tokenizer_folder *f, const char *text)
+{
+    for (size_t i = 0; i < f->parts.added_n; i++)
+        if (!strcmp(f->parts.added[i].text, text)) return &f->parts.added[i];
+    return NULL;
+}
+
+/* All added tokens of the folder, in that order; freed with rf__free. */
+static rf_status place_tokens(rf_tokenizer_folder *f, const form *as, bool strips, placed **out)
+{
+    rf_status status = RF_OK;
+    for (size_t i = 0; i < RF_COUNT(keys) && !status; i++) {
         const char *name = name_of(f, as, i);
-        rf_added *is = NULL;
-        bool again = !name;
-        for (size_t k = 0; k < i && name; k++) again |= name_of(f, as, k) && !strcmp(name, name_of(f, as, k));
-        if (again) continue;
-        for (size_t k = 0; k < f->parts.added_n; k++)
-            if (!strcmp(f->parts.added[k].text, name)) is = &f->parts.added[k];
-        const bool strip = strips && i == MASK;
-        if (is && strip) is->lstrip = true;
-        const json_t *known = json_object_get(vocab, name);
-        const json_int_t id = known ? json_integer_value(known) : is && is->id >= 0 ? is->id : next++;
-        rf__json_add(&list, json_pack("{s:I, s:s, s:b, s:b, s:b, s:b, s:b}", "id", id, "content", name,
-                                      "single_word", 0, "lstrip", strip || (is && is->lstrip), "rstrip",
-                                      is && is->rstrip, "normalized", 0, "special", 1));
+        if (name)
+            status = rf__folder_add_new(f, f->config_path, (rf_added){.text = name, .size = strlen(name),
+                                                                      .id = RF_ADDED_OPEN, .special = true});
     }
-    return list;
+    const size_t n = f->parts.added_n;
+    placed *list = status ? NULL : rf__alloc(f->ctx, (n + 1) * sizeof *list);
+    if (!list) return status ? status : rf_fail(f->why, RF_ENOMEM, "%s: out of memory for added tokens", f->fast_path);
+    for (size_t i = RF_COUNT(keys); i-- > 0;) {
+        const char *name = name_of(f, as, i);
+        rf_added *a = name ? added_as(f, name) : NULL;
+        if (!a) continue;
+        a->special = true;
+        a->lstrip |= strips && i == MASK;
+        list[a - f->parts.added].place = (int64_t)INT32_MAX + 1 + (int64_t)i;
+    }
+    for (size_t i = 0; i < n; i++) {
+        const rf_added *a = &f->parts.added[i];
+        bool usual = false;
+        for (size_t k = 0; k < RF_COUNT(keys) && !usual; k++) {
+            const char *name = name_of(f, as, k);
+            usual = name && !strcmp(name, a->text);
+        }
+        list[i].a = *a;
+        list[i].a.normalized &= !usual;
+        if (a->id >= 0) list[i].place = a->id;
+        else if (!usual) list[i].place = (int64_t)INT32_MAX + 1 + (int64_t)(RF_COUNT(keys) + i);
+    }
+    qsort(list, n, sizeof *list, by_place);
+    *out = list;
+    return RF_OK;
+}
+
+/* {"id": ..., "content": ...} for each added token, with its settings.  As in tokenizers, one that is not in vocab.json
+ * has the next id; the settings may not say another one. */
+static rf_status added_tokens(rf_tokenizer_folder *f, const form *as, bool strips, const json_t *vocab, json_t **out)
+{
+    placed *list = NULL;
+    json_int_t next = (json_int_t)json_object_size(vocab);
+    rf_status status = place_tokens(f, as, strips, &list);
+    *out = json_array();
+    for (size_t i = 0; i < f->parts.added_n && !status; i++) {
+        const rf_added *a = &list[i].a;
+        const json_t *known = json_object_get(vocab, a->text);
+        const json_int_t id = known ? json_integer_value(known) : next;
+        if (id >= next) next = id + 1;
+        if (a->id >= 0 && a->id != id)
+            status = rf_fail(f->why, RF_EDATA, "%s: %s: %.60s: expected id %lld, %s, got %d; correct the id", f->path,
+                             json_object_get(f->config, "added_tokens_decoder")
+                                 ? RF_FILE_TOKENIZER_CONFIG ": added_tokens_decoder" : RF_FILE_ADDED_TOKENS,
+                             rf__printable(a->text).text, (long long)id,
+                             known ? "as in " RF_FILE_VOCAB_JSON
+                                   : "the next after " RF_FILE_VOCAB_JSON " and the added tokens before it",
+                             (int)a->id);
+        rf__json_add(out, json_pack("{s:I, s:s, s:b, s:b, s:b, s:b, s:b}", "id", id, "content", a->text, "single_word",
+                                    a->single, "lstrip", a->lstrip, "rstrip", a->rstrip, "normalized", a->normalized,
+                                    "special", a->special));
+    }
+    rf__free(f->ctx, list);
+    return status;
 }
 
 /* [piece, id] in the form of RobertaProcessing and BertProcessing. */
@@ -171,14 +228,20 @@ static rf_status no_memory(const rf_tokenizer_folder *f)
 
 static rf_status frame_of(rf_tokenizer_folder *f, const form *as, int prefix, const json_t *specials, json_t **out)
 {
+    static const size_t ends[] = {SEP, CLS};
     int trim = 1;
     if (!as->ends) return rf__folder_ends(f, 0, 0, out);
-    const rf_status status = rf__folder_flag(f, f->config_path, f->config, "trim_offsets", 1, &trim);
+    rf_status status = rf__folder_flag(f, f->config_path, f->config, "trim_offsets", 1, &trim);
     *out = strcmp(as->ends, ROBERTA) != 0
                ? json_pack("{s:s}", "type", as->ends)
                : json_pack("{s:s, s:b, s:b}", "type", ROBERTA, "trim_offsets", trim, "add_prefix_space", prefix);
-    rf__json_set(out, "sep", end_of(name_of(f, as, SEP), specials));
-    rf__json_set(out, "cls", end_of(name_of(f, as, CLS), specials));
+    for (size_t i = 0; i < RF_COUNT(ends); i++) {
+        const char *name = name_of(f, as, ends[i]);
+        if (!name && !status)
+            status = rf_fail(f->why, RF_EDATA, "%s: %s: expected a token, which %s puts around texts, got null",
+                             f->path, keys[ends[i]], as->class);
+        if (name) rf__json_set(out, i ? "cls" : "sep", end_of(name, specials));
+    }
     return status;
 }
 
@@ -187,15 +250,16 @@ static rf_status as_tokenizer(rf_tokenizer_folder *f, const form *as, int prefix
                               json_t *merges, json_t **out)
 {
     json_t *all = json_pack("{s:s, s:n, s:n, s:n}", "version", "1.0", "truncation", "padding", "normalizer");
-    json_t *specials = special_tokens(f, as, strips, vocab), *frame = NULL, *model = json_pack(
+    json_t *added = NULL, *frame = NULL, *model = json_pack(
         "{s:s, s:n, s:n, s:s, s:s, s:b}", "type", "BPE", "dropout", "unk_token", "continuing_subword_prefix", "",
         "end_of_word_suffix", "", "fuse_unk", 0);
+    rf_status status = added_tokens(f, as, strips, vocab, &added);
     rf__json_set(&model, "vocab", vocab);
     rf__json_set(&model, "merges", merges);
-    rf__json_set(&all, "added_tokens", specials);
+    rf__json_set(&all, "added_tokens", added);
     rf__json_set(&all, "model", model);
     f->fast = all;                                         /* where the ids of the frame are                          */
-    const rf_status status = frame_of(f, as, prefix, json_object_get(all, "added_tokens"), &frame);
+    if (!status) status = frame_of(f, as, prefix, json_object_get(all, "added_tokens"), &frame);
     f->fast = NULL;
     if (as->normalizer) rf__json_set(&all, "normalizer", json_pack("{s:s}", "type", as->normalizer));
     rf__json_set(&all, "pre_tokenizer", as->words(prefix));

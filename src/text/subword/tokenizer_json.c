@@ -79,8 +79,8 @@ static void describe(const rf_tokenizer *t, json_t **about)
 
 /* ---- special and added tokens ------------------------------------------------------------------------------------ */
 
-/* Those of the file, then others of the settings.  Their ids are not read: as in tokenizers, a token is the piece of
- * the same text or gets the next id. */
+/* Those of the file, then others of the settings, in the order of transformers.  Their ids are not read: as in
+ * tokenizers, a token is the piece of the same text or gets the next id. */
 static rf_status read_added(rf_tokenizer_folder *f)
 {
     size_t i, n = f->parts.added_n;
@@ -89,6 +89,7 @@ static rf_status read_added(rf_tokenizer_folder *f)
     rf_status status = RF_OK;
     if (n && !settings) return rf_fail(f->why, RF_ENOMEM, "%s: out of memory", f->fast_path);
     if (n) memcpy(settings, f->parts.added, n * sizeof *settings);
+    rf__added_sort(settings, n);
     f->parts.added_n = 0;
     json_array_foreach(json_object_get(f->fast, "added_tokens"), i, x) {
         if (!status) status = rf__folder_added(f, f->fast_path, x, rf__whole_number(json_object_get(x, "id")));

@@ -321,20 +321,12 @@ static rf_status check_added(source *s, const char *path)
 
 static int32_t find_line(const void *v, const char *text) { return rf__vocab_find(v, text, strlen(text)); }
 
-static int by_id(const void *a, const void *b)
-{
-    const int32_t x = ((const rf_added *)a)->id, y = ((const rf_added *)b)->id;
-    return (x > y) - (x < y);
-}
-
 /* tokenizers numbers the tokens that follow vocab.txt itself, in the order of the ids that the settings give. */
 static void number_again(source *s)
 {
     rf_added *added = s->f->parts.added;
     const size_t n = s->f->parts.added_n;
-    for (size_t i = 0; i < n; i++)                          /* those without an id follow, in their order */
-        if (added[i].id == RF_ADDED_OPEN) added[i].id = (int32_t)((size_t)INT32_MAX - n + i);
-    qsort(added, n, sizeof *added, by_id);
+    rf__added_sort(added, n);
     for (size_t i = 0; i < n; i++)
         if (added[i].id >= s->vocab.n) added[i].id = RF_ADDED_OPEN;
 }
