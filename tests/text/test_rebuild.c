@@ -500,6 +500,18 @@ static void t5_models_that_are_refused(void **state)
     rf__free(ctx, model);
 }
 
+/* A model without a type whose members are those of none. */
+static void a_model_of_no_type(void **state)
+{
+    (void)state;
+    rf_tokenizer *t;
+    rf_error why = {0};
+    json_t *x = json_pack("{s:s, s:[], s:{s:{}}}", "version", "1.0", "added_tokens", "model", "vocab");
+    const char *folder = folder_of(x, "{\"tokenizer_class\": \"GPT2Tokenizer\"}", NULL);
+    assert_int_equal(rf_tokenizer_open(ctx, folder, &t, &why), RF_EUNSUPPORTED);
+    assert_non_null(strstr(why.text, "model: type: expected BPE, WordPiece, WordLevel or Unigram, got none"));
+}
+
 /* What is missing is said, and no list is cut. */
 static void a_class_without_its_file(void **state)
 {
@@ -521,7 +533,7 @@ int main(void)
         cmocka_unit_test(bert_lowers_as_well_itself),   cmocka_unit_test(a_class_without_its_file),
         cmocka_unit_test(a_model_of_deberta_alone),     cmocka_unit_test(deberta_lowers_and_splits),
         cmocka_unit_test(deberta_has_its_ends),         cmocka_unit_test(older_files_with_added_tokens),
-        cmocka_unit_test(older_files_that_are_refused),
+        cmocka_unit_test(older_files_that_are_refused), cmocka_unit_test(a_model_of_no_type),
         cmocka_unit_test(a_sentencepiece_model_alone),  cmocka_unit_test(t5_with_its_model_alone),
         cmocka_unit_test(t5_models_that_are_refused),
     };

@@ -277,8 +277,8 @@ rf_status rf__piece_model_read(rf__piece_model *p, const rf_ctx *ctx, const json
     const char *kind = rf__model_kind(model);
     *p = (rf__piece_model){.ctx = ctx, .unk = -1, .nul = nul};
     if (!kind)
-        return rf_fail(why, RF_EUNSUPPORTED, "%s: model: expected BPE, WordPiece, WordLevel or Unigram, got \"%.40s\"",
-                       path, rf__printable(json_string_value(json_object_get(model, "type"))).text);
+        return rf_fail(why, RF_EUNSUPPORTED, "%s: model: type: expected BPE, WordPiece, WordLevel or Unigram, got %s",
+                       path, rf__json_shown(json_object_get(model, "type")).text);
     while (strcmp(kind, kind_name[p->kind]) != 0) p->kind++;
     p->bytes = p->kind != RF_PIECES_WORDPIECE && p->kind != RF_PIECES_WORDLEVEL &&
                json_is_true(json_object_get(model, "byte_fallback"));
