@@ -252,15 +252,26 @@ static rf_status read_named(rf_tokenizer_folder *f)
     return status;
 }
 
-/* Tokens without a name.  additional_special_tokens is the older key; only in the map it counts in addition to the
- * newer one. */
-static rf_status read_extra(rf_tokenizer_folder *f)
+static bool is_empty(const json_t *x)
 {
-    const json_t *own = json_object_get(f->config, EXTRA), *map = json_object_get(f->map, EXTRA);
-    const char *key = own && !json_is_null(own) ? EXTRA : ADDITIONAL;
-    rf_status status = RF_OK;
-    own = json_object_get(f->config, key);
+    return !x || json_is_null(x) || (json_is_object(x) ? !json_object_size(x)
+                                                       : json_is_array(x) && !json_array_size(x));
+}
+
+/* Tokens without a name.  additional_special_tokens is the older key.  As in transformers 5, that of the settings
+ * counts if the newer key is missing there or empty; that of the map only if neither file has a list under the newer
+ * key, and the settings none under the older one.  *late: what is to be added after added_tokens.json, or NULL. */
+static rf_status read_extra(rf_tokenizer_folder *f, const json_t **late)
+{
+    const json_t *own = json_object_get(f->config, EXTRA), *older = json_object_get(f->config, ADDITIONAL);
+    const json_t *map = json_object_get(f->map, EXTRA), *map_older = json_object_get(f->map, ADDITIONAL);
     const json_t *by_name = json_object_get(f->config, BY_NAME);
+    const char *key = EXTRA;
+    rf_status status = RF_OK;
+    if (older && is_empty(own)) own = older, older = NULL, key = ADDITIONAL;
+    if (map_older) older = map_older;
+    *late = (map ? !json_is_object(map) : own && !json_is_object(own)) ? NULL : older;
+    if (map && !json_is_array(map) && !json_is_object(own)) own = NULL;           /* a list of the map is appended    */
     if (json_is_object(by_name)) status = add_specials(f, BY_NAME, by_name);
     for (int objects = 1; objects >= 0 && !status; objects--) {
         if (own && json_is_object(own) == objects) status = add_specials(f, key, own);
@@ -296,10 +307,11 @@ static rf_status read_added(rf_tokenizer_folder *f, const rf_tokenizer_row *row)
 {
     rf_status status = rf__folder_decoder(f);
     if (status || !row->transformers) return status;
+    const json_t *late = NULL;
     status = read_named(f);
-    if (!status) status = read_extra(f);
+    if (!status) status = read_extra(f, &late);
     if (!status && !json_object_get(f->config, "added_tokens_decoder")) status = read_legacy(f);
-    return status ? status : add_specials(f, ADDITIONAL, json_object_get(f->map, ADDITIONAL));
+    return status ? status : add_specials(f, ADDITIONAL, late);
 }
 
 /* Length limits and similar settings, as integers; a value that is no integer (transformers' 10^30) means no limit. */

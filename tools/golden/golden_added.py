@@ -53,6 +53,14 @@ PLACES = {                                            # settings, special_tokens
     "decoder han": ({"added_tokens_decoder": {str(X): token("字<", **PLAIN), str(Y): token("wor", **PLAIN)}}, None, None),
     "decoder cased": ({"do_lower_case": False, "added_tokens_decoder": {str(X): token("<É>", **PLAIN), str(Y): token("<x>", **PLAIN)}}, None, None),
     "decoder strips": ({"added_tokens_decoder": {str(X): token("<x>", lstrip=True, rstrip=True, **PLAIN)}}, None, None),
+    "extra empty": ({"extra_special_tokens": {}, "additional_special_tokens": ["<x>", "<y>"]}, None, None),
+    "extra empty list": ({"extra_special_tokens": [], "additional_special_tokens": ["<x>", "<y>"]}, None, None),
+    "extra empty and map": ({"extra_special_tokens": []}, {"additional_special_tokens": ["<y>", "<x>"]}, None),
+    "extra empty object and map": ({"extra_special_tokens": {}}, {"additional_special_tokens": ["<y>", "<x>"]}, None),
+    "extra and map": ({"extra_special_tokens": ["<y>"]}, {"additional_special_tokens": ["<x>"]}, None),
+    "extra object and additional": ({"extra_special_tokens": {"k": "<y>"}, "additional_special_tokens": ["<x>"]}, None, None),
+    "additional and map": ({"additional_special_tokens": ["<y>"]}, {"additional_special_tokens": ["<x>"]}, None),
+    "extra and object of map": ({"extra_special_tokens": ["<y>"]}, {"extra_special_tokens": {"k": "<x>"}}, None),
 }
 PARTS = {"lines": None, "usual": g.fast(), "plain": added(token("<x>", **PLAIN), token("<y>", **PLAIN)),
          "special": added(token("<x>"), token("<y>"))}
