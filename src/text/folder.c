@@ -19,7 +19,7 @@
 #include "subword/merges.h"
 #include "tokenizer.h"
 
-enum { MAX_ADDED = 4096 };
+enum { MAX_ADDED = 1 << 16 };            /* Gemma 3 has 6415 */
 
 rf_status rf__folder_json(rf_tokenizer_folder *f, const char *name, char path[RF_PATH], json_t **out)
 {
@@ -113,26 +113,36 @@ static rf_status read_specials(rf_tokenizer_folder *f)
 
 static rf_added *added_as(const rf_tokenizer_folder *f, const char *text)
 {
-    for (size_t i = 0; i < f->parts.added_n; i++)
-        if (!strcmp(f->parts.added[i].text, text)) return &f->parts.added[i];
-    return NULL;
+    const size_t i = rf__added_find(&f->parts.index, f->parts.added, text, strlen(text));
+    return i < f->parts.added_n ? &f->parts.added[i] : NULL;
 }
 
 /* A later entry for a token of the same text adds to the earlier ones, except that a special token stays special. */
 rf_status rf__folder_add(rf_tokenizer_folder *f, const char *path, rf_added a)
 {
+    rf_tokenizer_parts *p = &f->parts;
     rf_added *old = added_as(f, a.text);
     if (old) {
         a.special |= old->special;
         *old = a;
         return RF_OK;
     }
-    if (f->parts.added_n == MAX_ADDED)
+    if (p->added_n == MAX_ADDED)
         return rf_fail(f->why, RF_EDATA, "%s: expected at most %d added tokens, got more", path, MAX_ADDED);
-    if (!f->parts.added) f->parts.added = rf__calloc(f->ctx, MAX_ADDED, sizeof *f->parts.added);
-    if (!f->parts.added) return rf_fail(f->why, RF_ENOMEM, "%s: out of memory", path);
-    f->parts.added[f->parts.added_n++] = a;
-    return RF_OK;
+    if (!rf__grow(f->ctx, &p->added, &p->added_capacity, p->added_n + 1, sizeof *p->added))
+        return rf_fail(f->why, RF_ENOMEM, "%s: out of memory", path);
+    p->added[p->added_n++] = a;
+    if (rf__added_index_all(&p->index, f->ctx, p->added, p->added_n)) return RF_OK;
+    return rf_fail(f->why, RF_ENOMEM, "%s: out of memory", path);
+}
+
+void rf__folder_forget_added(rf_tokenizer_folder *f)
+{
+    rf__free(f->ctx, f->parts.added);
+    rf__free(f->ctx, f->parts.index.slot);
+    f->parts.added = NULL;
+    f->parts.added_n = f->parts.added_capacity = 0;
+    f->parts.index = (rf__added_index){.n = 0};
 }
 
 rf_status rf__folder_add_new(rf_tokenizer_folder *f, const char *path, rf_added a)
@@ -492,7 +502,7 @@ static void close_folder(rf_tokenizer_folder *f)
     json_decref(f->fast);
     json_decref(f->legacy);
     json_decref(f->model);
-    rf__free(f->ctx, f->parts.added);
+    rf__folder_forget_added(f);
 }
 
 rf_status rf_tokenizer_open(const rf_ctx *ctx, const char *path, rf_tokenizer **out, rf_error *why)

@@ -55,39 +55,6 @@ static rf_status name_specials(rf_tokenizer *t, const rf_tokenizer_parts *parts,
     return RF_OK;
 }
 
-static int by_id(const void *a, const void *b)
-{
-    const int32_t x = ((const rf_added *)a)->id, y = ((const rf_added *)b)->id;
-    return (x > y) - (x < y);
-}
-
-void rf__added_sort(rf_added *added, size_t n)
-{
-    const int32_t first = (int32_t)((size_t)INT32_MAX - n);       /* for those without an id, which keep their order */
-    for (size_t i = 0; i < n; i++)
-        if (added[i].id == RF_ADDED_OPEN) added[i].id = first + (int32_t)i;
-    if (n) qsort(added, n, sizeof *added, by_id);
-    for (size_t i = 0; i < n; i++)
-        if (added[i].id >= first) added[i].id = RF_ADDED_OPEN;
-}
-
-void rf__added_resolve(rf_added *added, size_t n, int32_t own, int32_t (*find)(const void *user, const char *text),
-                       const void *user)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (added[i].id != RF_ADDED_OPEN) continue;
-        int32_t id = RF_ADDED_OPEN, next = own;
-        for (size_t k = 0; k < n; k++) {
-            if (added[k].id >= next) next = added[k].id + 1;
-            if (added[k].size == added[i].size && !memcmp(added[k].text, added[i].text, added[i].size) &&
-                added[k].id != RF_ADDED_OPEN)
-                id = added[k].id;
-        }
-        if (id == RF_ADDED_OPEN) id = find(user, added[i].text);
-        added[i].id = id < 0 ? next : id;
-    }
-}
-
 static int32_t find_in_row(const void *t, const char *text)
 {
     return ((const rf_tokenizer *)t)->row->id(t, text);
@@ -113,23 +80,37 @@ static rf_status put_key(rf_tokenizer *t, rf_added *a, rf_error *why)
 }
 
 /* Adds a token that is cut out of raw text, or changes the one with the same text. */
-static rf_status add(rf_tokenizer *t, const rf_added *a, rf_error *why)
+static rf_status add(rf_tokenizer *t, rf__added_index *index, const rf_added *a, rf_error *why)
 {
-    for (size_t i = 0; i < t->added_n; i++)
-        if (t->added[i].size == a->size && !memcmp(t->added[i].text, a->text, a->size)) {
-            t->added[i].lstrip |= a->lstrip;
-            t->added[i].rstrip |= a->rstrip;
-            t->added[i].special |= a->special;
-            t->added[i].normalized |= a->normalized;
-            return put_key(t, &t->added[i], why);
-        }
+    const size_t old = rf__added_find(index, t->added, a->text, a->size);
+    if (old < t->added_n) {
+        t->added[old].lstrip |= a->lstrip;
+        t->added[old].rstrip |= a->rstrip;
+        t->added[old].special |= a->special;
+        t->added[old].normalized |= a->normalized;
+        return put_key(t, &t->added[old], why);
+    }
     char *text = rf__alloc(t->ctx, a->size + 1);
     if (!text) return no_memory(why);
     memcpy(text, a->text, a->size);
     text[a->size] = 0;
     t->added[t->added_n] = *a;
     t->added[t->added_n++].text = text;
+    if (!rf__added_index_all(index, t->ctx, t->added, t->added_n)) return no_memory(why);
     return put_key(t, &t->added[t->added_n - 1], why);
+}
+
+/* The five, then those of the parts. */
+static rf_status add_all(rf_tokenizer *t, const rf_tokenizer_parts *parts, rf_error *why)
+{
+    rf__added_index index = {.n = 0};
+    rf_status status = RF_OK;
+    for (int i = 0; i < RF_SPECIALS && !parts->hidden && !status; i++)
+        if (t->name[i])
+            status = add(t, &index, &(rf_added){t->name[i], strlen(t->name[i]), t->special[i], .special = true}, why);
+    for (size_t i = 0; i < parts->added_n && !status; i++) status = add(t, &index, &parts->added[i], why);
+    rf__free(t->ctx, index.slot);
+    return status;
 }
 
 /* A token in lower case that is matched in upper case, too. */
@@ -217,10 +198,7 @@ rf_status rf__tokenizer_begin(rf_tokenizer *t, const rf_tokenizer_parts *parts, 
     if (!t->frame[0].n) make_frames(t, (parts->ends_alone ? 0 : 1) + parts->more_middle);
     t->added = rf__calloc(t->ctx, parts->added_n + RF_SPECIALS, sizeof *t->added);
     if (!t->added) return no_memory(why);
-    for (int i = 0; i < RF_SPECIALS && !parts->hidden && !status; i++)
-        if (t->name[i])
-            status = add(t, &(rf_added){t->name[i], strlen(t->name[i]), t->special[i], .special = true}, why);
-    for (size_t i = 0; i < parts->added_n && !status; i++) status = add(t, &parts->added[i], why);
+    status = add_all(t, parts, why);
     if (status) return status;
     list_openers(t);
     static atomic_uint_least64_t made;
@@ -228,19 +206,31 @@ rf_status rf__tokenizer_begin(rf_tokenizer *t, const rf_tokenizer_parts *parts, 
     return RF_OK;
 }
 
+static rf_status two_of_one_id(const char *name, int32_t id, const char *one, const char *other, rf_error *why)
+{
+    return rf_fail(why, RF_EDATA, "%s: id %d belongs to %.40s and %.40s", name, (int)id, one, other);
+}
+
 rf_status rf__tokenizer_follow(rf_tokenizer *t, int32_t own, const char *name, rf_error *why)
 {
+    size_t n = 0;
+    rf_status status = RF_OK;
+    rf_added *apart = rf__alloc(t->ctx, (t->added_n + 1) * sizeof *apart);
+    if (!apart) return no_memory(why);
     t->n = own;
-    for (size_t i = 0; i < t->added_n; i++) {
+    for (size_t i = 0; i < t->added_n && !status; i++) {
         const rf_added *a = &t->added[i];
         const char *other = a->id < own ? t->row->token(t, a->id) : NULL;
-        for (size_t k = 0; k < i && !other; k++)
-            if (t->added[k].id == a->id) other = t->added[k].text;
-        if (other && strcmp(other, a->text) != 0)
-            return rf_fail(why, RF_EDATA, "%s: id %d belongs to %.40s and %.40s", name, (int)a->id, other, a->text);
+        if (!other) apart[n++] = *a;
+        else if (strcmp(other, a->text) != 0) status = two_of_one_id(name, a->id, other, a->text, why);
         if (a->id >= t->n) t->n = a->id + 1;
     }
-    return RF_OK;
+    rf__added_sort(apart, n);
+    for (size_t i = 1; i < n && !status; i++)
+        if (apart[i - 1].id == apart[i].id)
+            status = two_of_one_id(name, apart[i].id, apart[i - 1].text, apart[i].text, why);
+    rf__free(t->ctx, apart);
+    return status;
 }
 
 void rf_tokenizer_free(rf_tokenizer *t)

@@ -36,6 +36,8 @@ typedef struct rf_added {
     char *key;
     size_t key_size;
 } rf_added;
+/* The places of a list's tokens by text, in an open hash table. */
+typedef struct rf__added_index { uint32_t *slot; size_t slots, n; } rf__added_index;
 enum { RF_ADDED_OPEN = -1, RF_NORMAL_MOST = 16 };         /* RF_NORMAL_MOST: most scalars that one may become */
 
 /* Encodes a text with a randomly sampled segmentation, for training with subword regularization (Kudo 2018) or
@@ -223,7 +225,8 @@ typedef struct rf_tokenizer_parts {
     const char *remark;                 /* text for the message that a special token is missing; usually ""           */
     const char *special[RF_SPECIALS];   /* NULL: "[UNK]" ..., or none (lacks)                                         */
     rf_added *added;                    /* tokens besides the five, or the five again                                 */
-    size_t added_n;
+    size_t added_n, added_capacity;
+    rf__added_index index;              /* of them, in the order in which a folder adds them                          */
     bool lacks;                         /* a special token without a name does not exist                              */
     rf_frame frame[2];                  /* that of a text is not empty: the templates, instead of what follows        */
     bool bare, hidden;                  /* no template; special tokens are not matched in raw text                    */
@@ -234,13 +237,18 @@ typedef struct rf_tokenizer_parts {
     size_t more_middle;                 /* one more [SEP] between the texts of a pair (ends_alone: one less)          */
 } rf_tokenizer_parts;
 
-/* Assigns ids to those that are open: that of an equal token, that of `find`, or the next after `own` and all
- * others. */
+/* Assigns ids to those that are open: that of `find`, or the next after `own` and all others. */
 void rf__added_resolve(rf_added *added, size_t n, int32_t own, int32_t (*find)(const void *user, const char *text),
                        const void *user);
 
 /* By id, those that are open last and in their order: the order in which transformers adds tokens. */
 void rf__added_sort(rf_added *added, size_t n);
+
+/* Indexes the first n tokens, of which those that are indexed have not moved; x->slot is freed with rf__free.  False:
+ * no memory. */
+bool rf__added_index_all(rf__added_index *x, const rf_ctx *ctx, const rf_added *added, size_t n);
+/* The place of a text; SIZE_MAX: none. */
+size_t rf__added_find(const rf__added_index *x, const rf_added *added, const char *text, size_t size);
 
 /* Allocates row->size zero bytes with row and context set; NULL with a reason: no memory. */
 rf_tokenizer *rf__tokenizer_alloc(const rf_ctx *ctx, const rf_tokenizer_row *row, rf_error *why);
@@ -309,6 +317,7 @@ const char *rf__model_kind(const json_t *model);
 bool rf__wordpiece_fits(const rf_tokenizer_folder *f);
 rf_status rf__folder_add(rf_tokenizer_folder *f, const char *path, rf_added a);
 rf_status rf__folder_add_new(rf_tokenizer_folder *f, const char *path, rf_added a);     /* unless the text has one   */
+void rf__folder_forget_added(rf_tokenizer_folder *f);     /* all of them                                              */
 /* One added token: `x` is an object with content, lstrip, rstrip, special, single_word, normalized. */
 rf_status rf__folder_added(rf_tokenizer_folder *f, const char *path, const json_t *x, int64_t id);
 rf_status rf__folder_decoder(rf_tokenizer_folder *f);     /* added_tokens_decoder, which overrides tokenizer.json */

@@ -521,6 +521,34 @@ static void failing_memory(void **state)
     t_fail_allocations(1, NULL, open_and_save, &f);
 }
 
+/* A token for each id from 11 on, in four lists: Gemma 3 has 6415 of them.  What grows with the square of their number
+ * would exceed the time limit. */
+static void thousands_of_added_tokens(void **state)
+{
+    (void)state;
+    enum { MANY = 60000 };
+    static const char *const rules[] = {"rust", "python"};
+    char *text = malloc(MANY * 64 + 256);
+    assert_non_null(text);
+    for (size_t r = 0; r < RF_COUNT(rules); r++)
+        for (int decoder = 0; decoder < 2; decoder++) {
+            const char *folder = t_folder();
+            size_t n = (size_t)sprintf(text, "{\"roformer_rules\":\"%s\",\"%s\":%s", rules[r], decoder
+                                       ? "added_tokens_decoder" : "additional_special_tokens", decoder ? "{" : "[");
+            for (int i = 0; i < MANY; i++)
+                n += (size_t)(decoder ? sprintf(text + n, "%s\"%d\":{\"content\":\"<%d>\"}", i ? "," : "", 11 + i, i)
+                                      : sprintf(text + n, "%s\"<%d>\"", i ? "," : "", i));
+            snprintf(text + n, 8, "%s", decoder ? "}}" : "]}");
+            put_file(folder, "vocab.txt", VOCAB);
+            put_file(folder, "tokenizer_config.json", text);
+            rf_tokenizer *t = opened(folder);
+            assert_int_equal(first_id(t, "<0>"), 11);
+            assert_int_equal(first_id(t, "<59999>"), 11 + 59999);
+            rf_tokenizer_free(t);
+        }
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -539,6 +567,7 @@ int main(void)
         cmocka_unit_test(an_encoding_goes_from_one_tokenizer_to_another),
         cmocka_unit_test(a_tokenizer_says_what_it_is),
         cmocka_unit_test(types_of_a_pair),
+        cmocka_unit_test(thousands_of_added_tokens),
         cmocka_unit_test(failing_memory),
     };
     return cmocka_run_group_tests_name("text/folder", tests, setup, teardown);

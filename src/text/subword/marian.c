@@ -421,7 +421,7 @@ static rf_status open_m2m_100(rf_tokenizer_folder *f, rf_tokenizer **out)
     if (!status) status = add_beginning(f);
     for (size_t i = 0; i < f->parts.added_n; i++) f->parts.added[i].normalized = false;  /* not read by these classes */
     if (!status) status = open_sides(f, &rf__tokenizer_m2m_100, RF__FILE_PIECES, NULL, out);
-    f->parts.added_n = 0;                                  /* their names are gone                                    */
+    rf__folder_forget_added(f);                            /* their names are gone                                    */
     rf__free(f->ctx, text);
     return status;
 }

@@ -90,7 +90,7 @@ static rf_status read_added(rf_tokenizer_folder *f)
     if (n && !settings) return rf_fail(f->why, RF_ENOMEM, "%s: out of memory", f->fast_path);
     if (n) memcpy(settings, f->parts.added, n * sizeof *settings);
     rf__added_sort(settings, n);
-    f->parts.added_n = 0;
+    rf__folder_forget_added(f);
     json_array_foreach(json_object_get(f->fast, "added_tokens"), i, x) {
         if (!status) status = rf__folder_added(f, f->fast_path, x, rf__whole_number(json_object_get(x, "id")));
     }
@@ -267,7 +267,7 @@ rf_status rf__fast_bpe_of(const rf_ctx *ctx, const json_t *json, const char *nam
     f.fast = rf__json_parse(text, size, JSON_DECODE_INT_AS_REAL, name, f.why);              /* as of a folder         */
     if (!f.fast) return rf__free(ctx, text), f.why->code;
     const rf_status status = open_as(&f, &rf__tokenizer_fast_bpe, text, size, out);
-    rf__free(ctx, f.parts.added);
+    rf__folder_forget_added(&f);
     json_decref(f.fast);
     return status;
 }

@@ -204,11 +204,17 @@ static size_t count_lines(const char *text, size_t size, bool python, const char
                    MOST_LINES, size, lines), 0;
 }
 
-static const rf_added *with_id(const rf_added *added, size_t n, size_t id)
+/* The tokens whose ids follow the lines without gaps, in that order, and their number; of equal ids the first one
+ * counts.  NULL: no memory. */
+static const rf_added **that_follow(const rf_ctx *ctx, const rf_added *added, size_t n, size_t lines, size_t *follow)
 {
-    for (size_t i = 0; i < n; i++)
-        if ((size_t)added[i].id == id) return &added[i];
-    return NULL;
+    const rf_added **list = rf__calloc(ctx, n + 1, sizeof *list);
+    for (size_t i = 0; i < n && list; i++) {
+        const size_t at = (size_t)added[i].id - lines;
+        if (at < n && !list[at]) list[at] = &added[i];
+    }
+    for (*follow = 0; list && list[*follow];) ++*follow;
+    return list;
 }
 
 rf_status rf__vocab_lines(rf_vocab *v, const rf_ctx *ctx, const char *text, size_t size, const char *name,
@@ -218,12 +224,15 @@ rf_status rf__vocab_lines(rf_vocab *v, const rf_ctx *ctx, const char *text, size
     rf_error own = {0};
     const size_t lines = count_lines(text, size, python, name, why ? why : &own);
     if (!lines) return RF_EDATA;
-    size_t n = lines, capacity = size + 1;
-    for (const rf_added *a; (a = with_id(added, added_n, n)) != NULL; n++) capacity += a->size + 1;
+    size_t follow, capacity = size + 1;
+    const rf_added **list = that_follow(ctx, added, added_n, lines, &follow);
+    const size_t n = lines + follow;
+    for (size_t i = 0; i < follow; i++) capacity += list[i]->size + 1;
     char *copy = rf__alloc(ctx, capacity);
     uint32_t *begin = rf__alloc(ctx, (n + 1) * sizeof *begin);
     uint8_t *hidden = rf__calloc(ctx, n, 1);
-    if (!copy || !begin || !hidden) {
+    if (!list || !copy || !begin || !hidden) {
+        rf__free(ctx, (void *)list);
         rf__free(ctx, copy);
         rf__free(ctx, begin);
         rf__free(ctx, hidden);
@@ -231,7 +240,7 @@ rf_status rf__vocab_lines(rf_vocab *v, const rf_ctx *ctx, const char *text, size
     }
     size_t used = 0, line = 0;
     for (size_t at = 0, next; line < n; at = next, line++) {
-        const rf_added *a = line < lines ? NULL : with_id(added, added_n, line);
+        const rf_added *a = line < lines ? NULL : list[line - lines];
         const char *from = a ? a->text : text + at;
         size_t bytes = a ? a->size : line_end(text, size, at, python, &next) - at;
         if (!a && !python) bytes = rf__vocab_trimmed(text, at, at + bytes) - at;
@@ -242,5 +251,6 @@ rf_status rf__vocab_lines(rf_vocab *v, const rf_ctx *ctx, const char *text, size
         copy[used++] = 0;
     }
     begin[n] = (uint32_t)used;
+    rf__free(ctx, (void *)list);
     return rf__vocab_init(v, ctx, copy, used, begin, hidden, (int32_t)n, why);
 }
