@@ -170,6 +170,27 @@ static void a_folder_of_tokenizer_json(void **state)
     rf_tokenizer_free(t);
 }
 
+/* Without a class, transformers takes BERT's for its model types, which lowercases whatever tokenizer.json says. */
+static void the_model_type_is_a_class(void **state)
+{
+    (void)state;
+    static const struct { const char *model_type, *settings; int32_t id; } rows[] = {
+        {"bert", NULL, 5}, {"bert", "{\"do_lower_case\":false}", 9}, {"electra", "{}", 5}, {"distilbert", "{}", 5},
+        {"ernie", "{}", 5}, {"other", "{}", 9}, {"bert", "{\"tokenizer_class\":\"TokenizersBackend\"}", 9},
+    };
+    for (size_t i = 0; i < RF_COUNT(rows); i++) {
+        const char *folder = t_folder();
+        char config[64];
+        snprintf(config, sizeof config, "{\"model_type\":\"%s\"}", rows[i].model_type);
+        fast_folder(folder, "false");
+        put_file(folder, "config.json", config);
+        if (rows[i].settings) put_file(folder, "tokenizer_config.json", rows[i].settings);
+        rf_tokenizer *t = opened(folder);
+        if (first_id(t, "A") != rows[i].id) fail_msg("case %zu: %d", i, (int)first_id(t, "A"));
+        rf_tokenizer_free(t);
+    }
+}
+
 /* Each case replaces a part of a good tokenizer.json. */
 static void other_parts_are_refused_by_name(void **state)
 {
@@ -559,6 +580,7 @@ int main(void)
         cmocka_unit_test(ids_of_added_tokens_beside_vocab_txt),
         cmocka_unit_test(a_folder_of_tokenizer_json),
         cmocka_unit_test(the_decoder_of_tokenizer_json),
+        cmocka_unit_test(the_model_type_is_a_class),
         cmocka_unit_test(other_parts_are_refused_by_name),
         cmocka_unit_test(added_tokens_follow_the_vocabulary),
         cmocka_unit_test(saved_folders_open_again),

@@ -421,11 +421,23 @@ static rf_status keep_file(rf_tokenizer_folder *f, rf_wordpiece *t)
     return status ? status : rf__folder_rewrite(f, &t->file, &t->bytes);
 }
 
+/* Whether the class of BERT decides: it is given, or transformers takes it for the model of a folder with nothing but a
+ * tokenizer.json. */
+static bool class_decides(const rf_tokenizer_folder *f)
+{
+    static const char *const types[] = {"bert", "distilbert", "electra", "ernie"};
+    const char *type = json_string_value(json_object_get(f->model, "model_type"));
+    if (f->all || f->class) return !f->all;
+    for (size_t i = 0; i < RF_COUNT(types) && type && f->fast; i++)
+        if (!strcmp(type, types[i])) return true;
+    return false;
+}
+
 rf_status rf__wordpiece_open_as(rf_tokenizer_folder *f, const rf_tokenizer_row *row, rf_tokenizer **out)
 {
     char vocab_path[RF_PATH];
     bool lines = false;
-    source s = {.f = f, .bert = f->class && !f->all};
+    source s = {.f = f, .bert = class_decides(f)};
     rf_tokenizer_defaults(&s.options);
     rf_status status = rf__path(vocab_path, sizeof vocab_path, f->path, RF_FILE_VOCAB, f->why);
     if (!status) status = read_source(&s, vocab_path, &lines);
