@@ -53,6 +53,8 @@ PLACES = {                                            # settings, special_tokens
     "decoder han": ({"added_tokens_decoder": {str(X): token("字<", **PLAIN), str(Y): token("wor", **PLAIN)}}, None, None),
     "decoder cased": ({"do_lower_case": False, "added_tokens_decoder": {str(X): token("<É>", **PLAIN), str(Y): token("<x>", **PLAIN)}}, None, None),
     "decoder strips": ({"added_tokens_decoder": {str(X): token("<x>", lstrip=True, rstrip=True, **PLAIN)}}, None, None),
+    "legacy far": ({}, None, {"<x>": X + 70, "a": X + 71, "<y>": X + 60}),
+    "decoder far": ({"added_tokens_decoder": {str(X + 70): token("<x>"), str(X + 71): token("a"), str(X + 60): token("<y>")}}, None, None),
     "extra empty": ({"extra_special_tokens": {}, "additional_special_tokens": ["<x>", "<y>"]}, None, None),
     "extra empty list": ({"extra_special_tokens": [], "additional_special_tokens": ["<x>", "<y>"]}, None, None),
     "extra empty and map": ({"extra_special_tokens": []}, {"additional_special_tokens": ["<y>", "<x>"]}, None),
@@ -74,6 +76,8 @@ def folders():
                     continue
                 if part in ("plain", "special") and name.startswith("Pre") and place in ("decoder accents", "decoder han", "decoder cased"):
                     continue                             # two tokens of one id: refused by name
+                if place.endswith(" far") and (part in ("plain", "special") or name.startswith("Pre")):
+                    continue                             # a token of two ids; refused by name
                 files = {"tokenizer_config.json": json.dumps({"tokenizer_class": name, **settings}, ensure_ascii=False)}
                 files["tokenizer.json" if whole else "vocab.txt"] = json.dumps(whole, ensure_ascii=False) if whole else "\n".join(g.VOCAB) + "\n"
                 if map is not None:

@@ -266,6 +266,17 @@ static rf_status entries_to_vocab(source *s, const entry *list, size_t n, size_t
     return rf__vocab_init(&s->vocab, s->f->ctx, text, used, begin, hidden, (int32_t)n, s->f->why);
 }
 
+/* tokenizers numbers the tokens that are not in the vocabulary of `own` ids itself, in the order of the ids that the
+ * settings give. */
+static void number_again(source *s, int32_t own)
+{
+    rf_added *added = s->f->parts.added;
+    const size_t n = s->f->parts.added_n;
+    rf__added_sort(added, n);
+    for (size_t i = 0; i < n; i++)
+        if (added[i].id >= own) added[i].id = RF_ADDED_OPEN;
+}
+
 /* The tokens of tokenizer.json and the added ones, by id. */
 static rf_status read_fast_vocab(source *s)
 {
@@ -273,6 +284,7 @@ static rf_status read_fast_vocab(source *s)
     if (!json_object_size(vocab))
         return rf_fail(s->f->why, RF_EDATA, "%s: model.vocab: expected an object of tokens, got %s", s->f->fast_path,
                        rf__json_shown(vocab).text);
+    if (s->bert && s->options.rules == RF_RULES_RUST) number_again(s, (int32_t)json_object_size(vocab));
     rf__added_resolve(s->f->parts.added, s->f->parts.added_n, (int32_t)json_object_size(vocab), find_entry, vocab);
     entry *list = NULL;
     size_t n = 0, capacity = 0, bytes = 0;
@@ -321,16 +333,6 @@ static rf_status check_added(source *s, const char *path)
 
 static int32_t find_line(const void *v, const char *text) { return rf__vocab_find(v, text, strlen(text)); }
 
-/* tokenizers numbers the tokens that follow vocab.txt itself, in the order of the ids that the settings give. */
-static void number_again(source *s)
-{
-    rf_added *added = s->f->parts.added;
-    const size_t n = s->f->parts.added_n;
-    rf__added_sort(added, n);
-    for (size_t i = 0; i < n; i++)
-        if (added[i].id >= s->vocab.n) added[i].id = RF_ADDED_OPEN;
-}
-
 static rf_status read_lines(source *s, const char *path)
 {
     rf_tokenizer_folder *f = s->f;
@@ -340,7 +342,7 @@ static rf_status read_lines(source *s, const char *path)
     if (status) return status;
     status = rf__vocab_lines(&s->vocab, f->ctx, text, size, path, s->options.rules, NULL, 0, f->why);
     if (!status && f->parts.added_n) {
-        if (s->options.rules == RF_RULES_RUST) number_again(s);
+        if (s->options.rules == RF_RULES_RUST) number_again(s, s->vocab.n);
         rf__added_resolve(f->parts.added, f->parts.added_n, s->vocab.n, find_line, &s->vocab);
         rf__vocab_clear(&s->vocab);
         status = rf__vocab_lines(&s->vocab, f->ctx, text, size, path, s->options.rules, f->parts.added,
