@@ -328,31 +328,28 @@ static rf_status write_target(struct conversion *c)
 }
 
 /* No existing model may be lost, or be combined with another tokenizer. */
-static rf_status check_target(const struct conversion *c)
+static rf_status check_target(const rf_ctx *ctx, const char *from, const char *to, bool overwrite, rf_error *why)
 {
-    if (rf_run_alive(c->to))
-        return rf_fail(c->why, RF_EBUSY, "%s: expected a folder that is not in use, got one that a training run "
-                       "writes to; choose another folder, or wait", c->to);
-    if (!c->o.overwrite && !rf__holds_weights(c->to)) {
-        const char *tokenizer;
-        const rf_status status = rf__tokenizer_find(c->ctx, c->from, &tokenizer, c->why);
-        return status ? status
-                      : rf__folder_lacks_model(c->to, tokenizer, "name another folder, or --overwrite", c->why);
-    }
-    if (!rf__holds_weights(c->to)) return RF_OK;
-    if (!c->o.overwrite)
-        return rf_fail(c->why, RF_EIO, "%s: expected a folder without weights, got one with weights; choose another "
-                       "folder, or use --overwrite", c->to);
-    if (rf__folder_has(c->to, RF_FILE_COMPLETE))
-        return rf_fail(c->why, RF_EIO,
-                       "%s: expected a model folder, got the checkpoint of a training run; choose another folder",
-                       c->to);
     const char *given = NULL, *old = NULL;
-    rf_status status = rf__tokenizer_find(c->ctx, c->from, &given, c->why);
-    if (!status) status = rf__tokenizer_find(c->ctx, c->to, &old, c->why);
+    if (rf_run_alive(to))
+        return rf_fail(why, RF_EBUSY, "%s: expected a folder that is not in use, got one that a training run "
+                       "writes to; choose another folder, or wait", to);
+    if (!rf__holds_weights(to)) {
+        if (overwrite) return RF_OK;
+        const rf_status status = rf__tokenizer_find(ctx, from, &given, why);
+        return status ? status : rf__folder_lacks_model(to, given, "name another folder, or --overwrite", why);
+    }
+    if (!overwrite)
+        return rf_fail(why, RF_EIO, "%s: expected a folder without weights, got one with weights; choose another "
+                       "folder, or use --overwrite", to);
+    if (rf__folder_has(to, RF_FILE_COMPLETE))
+        return rf_fail(why, RF_EIO,
+                       "%s: expected a model folder, got the checkpoint of a training run; choose another folder", to);
+    rf_status status = rf__tokenizer_find(ctx, from, &given, why);
+    if (!status) status = rf__tokenizer_find(ctx, to, &old, why);
     if (status || given || !old) return status;
-    return rf_fail(c->why, RF_EIO, "%s: expected no %s of the weights that are replaced, since %s has no tokenizer; "
-                   "choose another folder", c->to, old, c->from);
+    return rf_fail(why, RF_EIO, "%s: expected no %s of the weights that are replaced, since %s has no tokenizer; "
+                   "choose another folder", to, old, from);
 }
 
 /* Replaces the vocabulary, after everything published has been read. */
@@ -421,7 +418,7 @@ static void keep_names(struct conversion *c)
 static rf_status convert(struct conversion *c)
 {
     rf_held_folder *held = NULL;
-    rf_status status = check_target(c);
+    rf_status status = check_target(c->ctx, c->from, c->to, c->o.overwrite, c->why);
     if (!status) status = rf_folder_hold(c->ctx, c->from, &held, c->why);
     if (!status) status = read_source(c);
     status = rf_folder_release(&held, status, c->why);
@@ -478,6 +475,7 @@ static rf_status convert_below(const rf_ctx *ctx, const char *from, const char *
     if (!status && o->reranker)
         status = rf_fail(why, RF_EUNSUPPORTED, "reranker: expected a folder without modules.json, got %s", from);
     if (!status) status = rf__other_files_check(&files, why);
+    if (!status) status = check_target(ctx, from, to, o->overwrite, why);
     if (!status) status = convert_folder(ctx, inner, below, o, why);
     if (!status) status = rf__sentence_copy(ctx, from, to, why);
     return status ? status : rf__other_files_copy(&files, why);

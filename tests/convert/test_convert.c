@@ -2,6 +2,7 @@
  * rejected input, and files that are written and read back. */
 #define _GNU_SOURCE
 #include <math.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "model/model.h"
@@ -11,6 +12,7 @@
 #include "model/params/params.h"
 #include "roformer/tokenizer.h"
 #include "store/store.h"
+#include "train/checkpoint/folder.h"
 
 struct told {
     size_t kept, renamed, left;
@@ -318,6 +320,34 @@ static void files_beside(void **state)
     assert_int_equal(t_fail_allocations(1, NULL, convert_files, folders), 0);
 }
 
+/* A model in a folder below: the files of another one at the top are not replaced. */
+static void model_in_a_folder_below(void **state)
+{
+    (void)state;
+    static const char modules[] =
+        "[{\"idx\":0,\"name\":\"0\",\"path\":\"0_Transformer\",\"type\":\"sentence_transformers.models.Transformer\"},"
+        "{\"idx\":1,\"name\":\"1\",\"path\":\"1_Pooling\",\"type\":\"sentence_transformers.models.Pooling\"}]";
+    char from[256], below[300], to[256];
+    rf_error why = {0};
+    snprintf(from, sizeof from, "%s", t_folder());
+    snprintf(to, sizeof to, "%s", t_folder());
+    snprintf(below, sizeof below, "%s/0_Transformer", from);
+    assert_int_equal(mkdir(below, 0700), 0);
+    random_folder(below, 7);
+    t_write(from, "modules.json", modules, sizeof modules - 1);
+    t_write(to, "modules.json", "[]", 2);
+    assert_int_equal(rf_convert(ctx, from, to, NULL, &why), RF_EARG);
+    t_failed(&why, RF_EARG, "modules.json: exists and would be overwritten");
+    random_folder(to, 7);
+    why = (rf_error){0};
+    assert_int_equal(rf_convert(ctx, from, to, NULL, &why), RF_EIO);
+    t_failed(&why, RF_EIO, "expected a folder without weights, got one with weights");
+    assert_false(rf__folder_has(to, "0_Transformer"));
+    const char *folders[] = {from, to};
+    why = (rf_error){0};
+    if (convert_files(ctx, folders, &why)) fail_msg("%s", why.text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -328,6 +358,7 @@ int main(void)
         cmocka_unit_test(vocabularies),
         cmocka_unit_test(memory_ends_while_extending),
         cmocka_unit_test(files_beside),
+        cmocka_unit_test(model_in_a_folder_below),
     };
     return cmocka_run_group_tests_name("pipeline/convert", tests, setup, teardown);
 }
