@@ -16,6 +16,8 @@ static void parse(const unsigned char *at, size_t size)
         const unsigned char *from = h.tensor[i].data;
         if (from < at || h.tensor[i].bytes > size || from > at + size - h.tensor[i].bytes) abort();
         if (!*h.tensor[i].dtype) abort();
+        const rf__dtype *type = rf__dtype_of(h.tensor[i].dtype);
+        if (h.tensor[i].readable && (!type || h.tensor[i].bytes / (type->bits / 8) != h.tensor[i].count)) abort();
     }
     if (!s) rf__header_clear(ctx, &h);
 }

@@ -163,12 +163,33 @@ static void circles_end(void **state)
     t_failed(&why, RF_EDATA, "expected groups of at most 16 levels, got more");
 }
 
+/* An array with two types, of 4 bytes and of none: its numbers would be beyond its bytes. */
+static void two_types_of_an_array(void **state)
+{
+    (void)state;
+    enum { FIRST = 848, PLACE = 896, SECOND = 928, DATA = 8 };          /* messages of "big" */
+    static unsigned char file[1 << 14];
+    FILE *f = fopen("tests/golden/hdf5/refused/types.h5", "rb");
+    assert_non_null(f);
+    const size_t size = fread(file, 1, sizeof file, f);
+    fclose(f);
+    assert_true(file[FIRST] == 3 && file[PLACE] == 8 && !file[SECOND]);
+    file[FIRST + DATA + 1] = 0x20;                                      /* little-endian: F32 */
+    file[PLACE + DATA + 10] = 0;                                        /* bytes */
+    file[SECOND] = 3;
+    rf__header h;
+    rf_error why = {0};
+    assert_int_equal(rf__hdf5_read(ctx, file, size, "file", &h, &why), RF_EDATA);
+    t_failed(&why, RF_EDATA, "big\": expected one shape, one type and one place of an array, got two");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tensors_have_the_same_bits), cmocka_unit_test(answers_are_the_same),
         cmocka_unit_test(groups_may_be_wide),         cmocka_unit_test(other_files_are_refused),
         cmocka_unit_test(bytes_lead_nowhere_else),    cmocka_unit_test(circles_end),
+        cmocka_unit_test(two_types_of_an_array),
     };
     return cmocka_run_group_tests_name("store/hdf5", tests, setup, teardown);
 }

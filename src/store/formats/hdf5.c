@@ -106,6 +106,7 @@ static rf_status read_type(const reading *r, object *o, const unsigned char *m, 
     const int class = m[0] & 15;
     const bool little = !(m[1] & 1), is_signed = m[1] & 8;
     o->type = true;
+    o->dtype = NULL;
     o->width = number(m + 4, 4);
     for (size_t i = 0; class == 1 && little && size >= 20 && i < RF_COUNT(floats); i++)
         if (o->width == floats[i].width && !memcmp(m + 12, floats[i].form, 4) && number(m + 16, 4) == floats[i].bias)
@@ -134,6 +135,8 @@ typedef struct piece { uint64_t address, bytes; } piece;
 static rf_status read_message(const reading *r, object *o, int type, const unsigned char *m, size_t size, piece *more,
                               int *pieces)
 {
+    if ((type == DATASPACE && o->space) || (type == DATATYPE && o->type) || (type == LAYOUT && o->layout))
+        return refuse(r, RF_EDATA, "one shape, one type and one place of an array", "two");
     switch (type) {
     case DATASPACE: return read_space(r, o, m, size);
     case DATATYPE: return read_type(r, o, m, size);
