@@ -165,7 +165,9 @@ rf_status rf__config_check(const rf_config *c, const char *name, rf_error *why);
 rf_status rf__sentence_write(const rf_ctx *ctx, const char *folder, const rf_config *c, rf_error *why);
 const char *const *rf__sentence_files(const rf_config *c);
 
-/* Copies these files unchanged from one folder to another. */
+/* Copies these files unchanged from one folder to another. RF_FILE_SENTENCE gets a max_seq_length that only the
+ * tokenizer's files have: rf__sentence_adds_length. */
 rf_status rf__sentence_copy(const rf_ctx *ctx, const char *from, const char *to, rf_error *why);
+rf_status rf__sentence_adds_length(const rf_ctx *ctx, const char *from, bool *out, rf_error *why);
 
 #endif

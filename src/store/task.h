@@ -87,6 +87,10 @@ rf_status rf__modules_none(const char *folder, const rf__module_list *modules, c
 rf_status rf__pooling_read(const char *folder, const char *below, rf_sentence *s, rf__module_list *modules,
                            rf_error *why);
 
+/* The first of rf__transformer_settings with settings; *out is NULL if no such file exists. */
+rf_status rf__transformer_load(const rf_ctx *ctx, const char *folder, const char *below, char path[4096], json_t **out,
+                               rf_error *why);
+
 /* Only the prompts of a folder, whatever else it has; freed with rf_sentence_free. */
 rf_status rf__sentence_prompts(const rf_ctx *ctx, const char *folder, rf_sentence *out, rf_error *why);
 const char *rf__sentence_default_prompt(const rf_sentence *s);   /* the text of the default prompt; "": there is none */

@@ -8,6 +8,7 @@
 #include "roformer/checkpoint.h"
 #include "roformer/inspect/files.h"
 #include "store/store.h"
+#include "store/task.h"
 #include "t.h"
 
 static void read_golden(rf_ctx *ctx, const char *name, rf_status status, rf_sentence *s, const char *part)
@@ -107,6 +108,43 @@ static void put_file(const char *folder, const char *name, const char *text)
     t_write(folder, name, text, strlen(text));
 }
 
+/* Settings in a file of an older name: they are not hidden by one that is added. */
+static void older_names_are_copied(void **state)
+{
+    (void)state;
+    rf_ctx *ctx = t_ctx(1, NULL);
+    static const struct { const char *settings; bool adds; } all[] = {
+        {"{\"max_seq_length\": 5, \"do_lower_case\": true}", false},
+        {"{\"do_lower_case\": true}", true},
+    };
+    for (size_t i = 0; i < RF_COUNT(all); i++) {
+        char folder[256], path[4096];
+        const char *copy;
+        const rf_config c = config_of("mean", 0);
+        rf_error why = {0};
+        json_t *written;
+        bool adds;
+        snprintf(folder, sizeof folder, "%s", t_folder());
+        copy = t_folder();
+        if (rf__sentence_write(ctx, folder, &c, &why)) fail_msg("%s", why.text);
+        snprintf(path, sizeof path, "%s/%s", folder, RF_FILE_SENTENCE);
+        assert_int_equal(remove(path), 0);
+        put_file(folder, "sentence_roberta_config.json", all[i].settings);
+        put_file(folder, RF_FILE_TOKENIZER_CONFIG, "{\"model_max_length\": 9}");
+        put_file(folder, RF_FILE_CONFIG,
+                 "{\"model_type\": \"bert\", \"vocab_size\": 9, \"max_position_embeddings\": 64}");
+        if (rf__sentence_adds_length(ctx, folder, &adds, &why) || rf__sentence_copy(ctx, folder, copy, &why) ||
+            rf__sentence_load(ctx, copy, "", RF_FILE_SENTENCE, false, path, &written, &why))
+            fail_msg("%s", why.text);
+        assert_true(adds == all[i].adds && (written != NULL) == adds);
+        if (adds) assert_int_equal(json_integer_value(json_object_get(written, "max_seq_length")), 9);
+        if (adds) assert_true(json_is_true(json_object_get(written, "do_lower_case")));
+        json_decref(written);
+    }
+    rf_ctx_free(ctx);
+    t_free_all();
+}
+
 /* Each file, one thing wrong with it. */
 static void damage_is_named(void **state)
 {
@@ -178,6 +216,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(folders_of_sentence_transformers_are_read),
         cmocka_unit_test(what_is_written_is_read),
+        cmocka_unit_test(older_names_are_copied),
         cmocka_unit_test(damage_is_named),
     };
     return cmocka_run_group_tests_name("store/sentence", tests, NULL, NULL);

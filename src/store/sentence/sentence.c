@@ -142,8 +142,8 @@ static rf_status loading_args(const char *path, const json_t *root, const json_t
 }
 
 /* The first of these files that exists and has a setting counts; its name was once that of the model. */
-static rf_status load_transformer(const rf_ctx *ctx, const char *folder, const char *below, char path[4096],
-                                  json_t **out, rf_error *why)
+rf_status rf__transformer_load(const rf_ctx *ctx, const char *folder, const char *below, char path[4096], json_t **out,
+                               rf_error *why)
 {
     rf_status status = RF_OK;
     *out = NULL;
@@ -158,7 +158,7 @@ rf_status rf__cross_encoder_limit(const rf_ctx *ctx, const char *folder, int64_t
 {
     char path[4096];
     json_t *root;
-    rf_status status = load_transformer(ctx, folder, "", path, &root, why);
+    rf_status status = rf__transformer_load(ctx, folder, "", path, &root, why);
     const json_t *length = json_object_get(root, "max_seq_length"), *ways = json_object_get(root, "processing_kwargs");
     if (!status) status = loading_args(path, root, &length, why);
     if (!status && json_object_size(ways))
@@ -182,7 +182,7 @@ static rf_status read_transformer(const char *folder, const char *below, rf_sent
                        "%.150s: modules.json: path of the transformer: expected a folder below this one, got \"%s\"",
                        folder, rf__printable(below).text);
     snprintf(s->transformer, sizeof s->transformer, "%s", below);
-    rf_status status = load_transformer(s->ctx, folder, below, path, &root, why);
+    rf_status status = rf__transformer_load(s->ctx, folder, below, path, &root, why);
     if (status) return status;
     if (!root) return tokenizer_length(folder, below, s, why);
     status = rf__folder_keys_all(RF_KEYS_SENTENCE, path, root, why);

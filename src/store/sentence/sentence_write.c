@@ -90,24 +90,38 @@ static rf_status copy(const rf_ctx *ctx, const char *from, const char *to, const
     return status;
 }
 
-/* A limit that only the tokenizer's files have is written where every version of sentence-transformers finds it. */
-static rf_status keep_length(const rf_ctx *ctx, const char *from, const char *to, rf_error *why)
+/* A limit that only the tokenizer's files have is written where every version of sentence-transformers finds it, with
+ * the other settings of the Transformer. *out: the settings with it; NULL: they have one, or there is none. */
+static rf_status with_length(const rf_ctx *ctx, const char *from, json_t **out, rf_error *why)
 {
     char path[4096];
     rf_sentence s;
     json_t *root;
+    *out = NULL;
     rf_status status = rf__sentence_load(ctx, from, "", RF_FILE_MODULES, true, path, &root, why);
     const bool named = root != NULL;
     json_decref(root);
     if (status || !named || rf_sentence_read(ctx, from, &s, NULL)) return status;
     const int64_t length = *s.transformer ? 0 : s.max_length;
     rf_sentence_free(&s);
-    if (length) status = rf__sentence_load(ctx, to, "", RF_FILE_SENTENCE, false, path, &root, why);
+    if (length) status = rf__transformer_load(ctx, from, "", path, &root, why);
     if (status || !length) return status;
-    json_t *own = root ? json_copy(root) : json_object();
+    if (!json_is_integer(json_object_get(root, "max_seq_length"))) {
+        *out = root ? json_copy(root) : json_object();
+        rf__json_set(out, "max_seq_length", json_integer(length));
+        if (!*out) status = rf_fail(why, RF_ENOMEM, "out of memory: %s", RF_FILE_SENTENCE);
+    }
     json_decref(root);
-    rf__json_set(&own, "max_seq_length", json_integer(length));
-    return rf__sentence_save(ctx, to, RF_FILE_SENTENCE, own, why);
+    return status;
+}
+
+rf_status rf__sentence_adds_length(const rf_ctx *ctx, const char *from, bool *out, rf_error *why)
+{
+    json_t *settings;
+    const rf_status status = with_length(ctx, from, &settings, why);
+    *out = settings != NULL;
+    json_decref(settings);
+    return status;
 }
 
 rf_status rf__sentence_copy(const rf_ctx *ctx, const char *from, const char *to, rf_error *why)
@@ -115,7 +129,9 @@ rf_status rf__sentence_copy(const rf_ctx *ctx, const char *from, const char *to,
     if (!(ctx && from && to)) return rf__missing("rf__sentence_copy", "ctx, from, to", why);
     rf_status status = RF_OK;
     for (const char *const *name = every; *name && !status; name++) status = copy(ctx, from, to, *name, why);
-    return status ? status : keep_length(ctx, from, to, why);
+    json_t *settings = NULL;
+    if (!status) status = with_length(ctx, from, &settings, why);
+    return settings ? rf__sentence_save(ctx, to, RF_FILE_SENTENCE, settings, why) : status;
 }
 
 rf_status rf__sentence_prompts_read(const rf_ctx *ctx, const char *folder, rf__kept_file *out, rf_error *why)
