@@ -1,6 +1,7 @@
 /* convert.c — converts a published folder. What is written is what was read: the same class with the same names of
  * tensors, in current spelling; tensors that the model does not use; the tokenizer and all other files. Left out are
  * tensors that are computed, and those that the caller drops. Every tensor that is written is read back. */
+#include <errno.h>
 #include <stdio.h>
 
 #include "base/files/path.h"
@@ -278,23 +279,71 @@ static rf_status write_config(struct conversion *c)
     return rf__config_write_with(c->ctx, c->to, &c->config, more, c->why);
 }
 
+/* Writes the weights to a new file next to `path` and reads them back, before anything of the target is replaced. Its
+ * name is not that of the messages. */
+static rf_status stage_weights(struct conversion *c, const char *path, char *staged, size_t size)
+{
+    int fd = -1;
+    rf_status status = rf__temporary_open(path, staged, size, &fd, c->why);
+    if (status) return status;
+    rf__os_close(fd);
+    status = rf__params_save_scaled(&c->params, c->slab, c->scale, c->rest, c->unused.out, c->unused.written, staged,
+                                    c->why);
+    if (!status) status = read_back(c, staged);
+    if (!status) return RF_OK;
+    rf__os_remove(staged);
+    char *named = strstr(c->why->text, staged);
+    const size_t n = strlen(path), all = strlen(staged);
+    if (named) memmove(named + n, named + all, strlen(named + all) + 1);
+    return status;
+}
+
+/* A checkpoint of a sentence model lacks some of its files. */
+static bool adds_sentence_files(const struct conversion *c)
+{
+    return rf_config_head(&c->config) == RF_HEAD_EMBED && !rf__folder_has(c->from, RF_FILE_MODULES);
+}
+
+/* Files of the model that is replaced, which would change the meaning of the new one. */
+static rf_status set_aside(struct conversion *c)
+{
+    const char *written[16] = {RF_FILE_CONFIG};
+    size_t n = 1;
+    bool length;
+    rf_status status = rf__sentence_adds_length(c->ctx, c->from, &length, c->why);
+    if (status) return status;
+    if (length) written[n++] = RF_FILE_SENTENCE;
+    if (c->generation.text) written[n++] = RF_FILE_GENERATION;
+    for (const char *const *name = rf__sentence_files(&c->config); adds_sentence_files(c) && *name; name++)
+        written[n++] = *name;
+    status = rf__other_files_set_aside(&c->files, written, c->why);
+    return status ? status : rf__tokenizer_set_aside(c->from, c->to, c->why);
+}
+
+static rf_status write_small_files(struct conversion *c)
+{
+    rf_status status = rf__generation_write(c->ctx, c->to, &c->generation, c->why);
+    if (!status) status = write_config(c);
+    if (!status && adds_sentence_files(c)) status = rf__sentence_write(c->ctx, c->to, &c->config, c->why);
+    if (!status) status = rf__sentence_copy(c->ctx, c->from, c->to, c->why);
+    if (!status && c->writes_tokenizer) status = rf_tokenizer_save(c->tokenizer, c->to, c->why);
+    return status;
+}
+
 static rf_status write_files(struct conversion *c)
 {
-    char path[4096];
+    char path[4096], staged[4096];
     rf_status status = rf__path(path, sizeof path, c->to, RF_FILE_WEIGHTS, c->why);
-    if (!status) status = rf__checksums_remove(c->to, c->why);
     if (!status) status = rf__generation_keep(c->ctx, c->from, &c->generation, c->why);
-    if (!status) status = rf__generation_write(c->ctx, c->to, &c->generation, c->why);
-    if (!status) status = write_config(c);
-    const bool checkpoint = rf_config_head(&c->config) == RF_HEAD_EMBED && !rf__folder_has(c->from, RF_FILE_MODULES);
-    if (!status && checkpoint)                                         /* a checkpoint, which lacks some of the files */
-        status = rf__sentence_write(c->ctx, c->to, &c->config, c->why);
-    if (!status) status = rf__sentence_copy(c->ctx, c->from, c->to, c->why);
-    if (!status) status = rf__tokenizer_set_aside(c->from, c->to, c->why);
-    if (!status && c->writes_tokenizer) status = rf_tokenizer_save(c->tokenizer, c->to, c->why);
-    if (!status) status = rf__params_save_scaled(&c->params, c->slab, c->scale, c->rest, c->unused.out,
-                                                 c->unused.written, path, c->why);
-    if (!status) status = read_back(c, path);
+    if (!status) status = stage_weights(c, path, staged, sizeof staged);
+    if (status) return status;
+    status = rf__checksums_remove(c->to, c->why);
+    if (!status) status = set_aside(c);
+    if (!status) status = write_small_files(c);
+    if (!status && rf__os_rename(staged, path))
+        status = rf_fail(c->why, RF_EIO, "%s: cannot replace: %s", path, rf__os_reason(errno));
+    if (status) rf__os_remove(staged);
+    if (!status) status = rf__sync_folder(c->to, c->why);
     if (!status) status = rf__other_files_copy(&c->files, c->why);
     if (!status && c->reranker)
         status = rf__reranker_write(c->ctx, c->reranker, &c->config, c->tokenizer, c->to, c->why);
@@ -310,6 +359,7 @@ static bool is_own(void *user, const char *name)
     char path[4096];
     for (size_t i = 0; i < RF_COUNT(written); i++)
         if (!strcmp(name, written[i])) return true;
+    if (!strncmp(name, RF_FILE_WEIGHTS ".tmp-", sizeof RF_FILE_WEIGHTS ".tmp-" - 1)) return true;
     return !rf__path(path, sizeof path, c->from, name, NULL) && rf__os_exists(path);
 }
 
@@ -466,6 +516,7 @@ static rf_status convert_folder(const rf_ctx *ctx, const char *from, const char 
 static rf_status convert_below(const rf_ctx *ctx, const char *from, const char *inner, const char *to,
                                const rf_convert_options *o, rf_error *why)
 {
+    static const char *const none[] = {NULL};
     char below[4096];
     const size_t n = strlen(from);
     const char *name = inner + n + !rf__os_is_slash(from[n - 1]);
@@ -477,6 +528,8 @@ static rf_status convert_below(const rf_ctx *ctx, const char *from, const char *
     if (!status) status = rf__other_files_check(&files, why);
     if (!status) status = check_target(ctx, from, to, o->overwrite, why);
     if (!status) status = convert_folder(ctx, inner, below, o, why);
+    if (!status) status = rf__checksums_remove(to, why);                /* of a model that was in the folder itself */
+    if (!status) status = rf__other_files_set_aside(&files, none, why);
     if (!status) status = rf__sentence_copy(ctx, from, to, why);
     return status ? status : rf__other_files_copy(&files, why);
 }

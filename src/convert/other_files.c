@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/bytes.h"
+#include "base/files/folder_keys.h"
 #include "base/files/list.h"
 #include "base/files/path.h"
 #include "base/os/os.h"
@@ -154,3 +155,20 @@ static rf_status walk_all(const rf__other_files *f, bool copy, rf_error *why)
 rf_status rf__other_files_check(const rf__other_files *f, rf_error *why) { return walk_all(f, false, why); }
 
 rf_status rf__other_files_copy(const rf__other_files *f, rf_error *why) { return walk_all(f, true, why); }
+
+static rf_status set_aside(const rf__other_files *f, const char *name, const char *const *written, rf_error *why)
+{
+    const char *const one[] = {name, NULL};
+    return rf__is_among(written, name) ? RF_OK : rf__files_set_aside(one, f->from, f->to, why);
+}
+
+rf_status rf__other_files_set_aside(const rf__other_files *f, const char *const *written, rf_error *why)
+{
+    rf_status status = set_aside(f, RF_FILE_CHAT_TEMPLATE, written, why);
+    for (size_t i = 0; i < RF_COUNT(rows) && !status; i++)
+        if (rows[i].is == WRITTEN && !strchr(rows[i].pattern, '*'))
+            status = set_aside(f, rows[i].pattern, written, why);
+    for (const char *const *name = rf__transformer_settings; *name && !status; name++)
+        status = set_aside(f, *name, written, why);
+    return status;
+}

@@ -20,6 +20,10 @@ typedef struct rf__other_files {
  * is neither a file nor a folder. */
 rf_status rf__other_files_check(const rf__other_files *f, rf_error *why);
 
+/* Renames to NAME.replaced what is left in `to` of another model, would be read with the new one, and is not in `from`.
+ * `written`: names of files that the conversion writes, NULL at the end. */
+rf_status rf__other_files_set_aside(const rf__other_files *f, const char *const *written, rf_error *why);
+
 /* Copies them, each atomically, and reports each by its path below the folder; left_out: why it is not copied, or
  * NULL. */
 rf_status rf__other_files_copy(const rf__other_files *f, rf_error *why);

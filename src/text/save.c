@@ -212,7 +212,7 @@ bool rf__tokenizer_file(const char *name)
     return found;
 }
 
-static rf_status set_named_aside(const char *const *name, const char *from, const char *to, rf_error *why)
+rf_status rf__files_set_aside(const char *const *name, const char *from, const char *to, rf_error *why)
 {
     rf_status status = RF_OK;
     for (; name && *name && !status; name++) {
@@ -225,11 +225,11 @@ static rf_status set_named_aside(const char *const *name, const char *from, cons
 rf_status rf__tokenizer_set_aside(const char *from, const char *to, rf_error *why)
 {
     static const char *const added[] = {RF_FILE_ADDED_TOKENS, NULL};
-    rf_status status = set_named_aside(rf__tokenizer_settings, from, to, why);
-    if (!status) status = set_named_aside(added, from, to, why);
+    rf_status status = rf__files_set_aside(rf__tokenizer_settings, from, to, why);
+    if (!status) status = rf__files_set_aside(added, from, to, why);
     for (const rf_tokenizer_row *const *r = rf__tokenizer_rows; *r && !status; r++) {
-        status = set_named_aside((*r)->files, from, to, why);
-        if (!status) status = set_named_aside((*r)->holds, from, to, why);
+        status = rf__files_set_aside((*r)->files, from, to, why);
+        if (!status) status = rf__files_set_aside((*r)->holds, from, to, why);
     }
     return status;
 }

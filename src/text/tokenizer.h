@@ -343,6 +343,9 @@ bool rf__tokenizer_file(const char *name);
  * read with them, to NAME.replaced. */
 rf_status rf__tokenizer_set_aside(const char *from, const char *to, rf_error *why);
 
+/* The same for files with these names, NULL at the end or NULL for none. */
+rf_status rf__files_set_aside(const char *const *name, const char *from, const char *to, rf_error *why);
+
 /* Whether a file contains settings and no pieces. */
 bool rf__tokenizer_setting(const char *file);
 extern const char *const rf__tokenizer_settings[];                 /* NULL at the end */

@@ -348,6 +348,100 @@ static void model_in_a_folder_below(void **state)
     if (convert_files(ctx, folders, &why)) fail_msg("%s", why.text);
 }
 
+static void write_text(const char *folder, const char *name, const char *text)
+{
+    t_write(folder, name, text, strlen(text));
+}
+
+static bool has_file(const char *folder, const char *name)
+{
+    char path[400];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return !access(path, F_OK);
+}
+
+/* Files of the old model that would change the meaning of the new one are set aside, but not those of the source. */
+static void files_of_the_old_model(void **state)
+{
+    (void)state;
+    static const char *const aside[] = {"modules.json", "sentence_bert_config.json", "sentence_roberta_config.json",
+                                        "config_sentence_transformers.json", "generation_config.json",
+                                        "chat_template.jinja", "1_Pooling/config.json"};
+    char from[256], to[256], below[300], name[80];
+    snprintf(from, sizeof from, "%s", t_folder());
+    snprintf(to, sizeof to, "%s", t_folder());
+    snprintf(below, sizeof below, "%s/1_Pooling", to);
+    assert_int_equal(mkdir(below, 0700), 0);
+    random_folder(from, 7);
+    random_folder(to, 6);
+    for (size_t i = 0; i < RF_COUNT(aside); i++) write_text(to, aside[i], "{}");
+    write_text(to, "LICENSE", "mine");
+    const char *folders[] = {from, to};
+    rf_error why = {0};
+    for (int again = 0; again < 2; again++) {
+        if (convert_files(ctx, folders, &why)) fail_msg("%s", why.text);
+        for (size_t i = 0; i < RF_COUNT(aside); i++) {
+            snprintf(name, sizeof name, "%s.replaced", aside[i]);
+            if (has_file(to, aside[i]) || !has_file(to, name)) fail_msg("%s", aside[i]);
+            snprintf(name, sizeof name, "%s.replaced-2", aside[i]);
+            assert_false(has_file(to, name));
+        }
+        assert_true(has_file(to, "config.json") && has_file(to, "checksums.json") && has_file(to, "LICENSE"));
+        assert_false(has_file(to, "config.json.replaced"));
+    }
+    write_text(from, "chat_template.jinja", "new");
+    write_text(from, "generation_config.json", "{}");
+    for (int again = 0; again < 2; again++) {
+        if (convert_files(ctx, folders, &why)) fail_msg("%s", why.text);
+        assert_true(has_file(to, "chat_template.jinja") && has_file(to, "generation_config.json"));
+        assert_false(has_file(to, "chat_template.jinja.replaced-2") ||
+                     has_file(to, "generation_config.json.replaced-2"));
+    }
+}
+
+static void weights_that_fit_no_f16(const char *folder)
+{
+    const float large = 1e6F;
+    char path[300];
+    snprintf(path, sizeof path, "%s/model.safetensors", folder);
+    FILE *f = fopen(path, "r+b");
+    assert_non_null(f);
+    assert_int_equal(fseek(f, -(long)sizeof large, SEEK_END), 0);
+    assert_int_equal(fwrite(&large, sizeof large, 1, f), 1);
+    assert_int_equal(fclose(f), 0);
+}
+
+/* Weights that cannot be written: the old model stays as it was, with its checksums. */
+static void old_model_stays(void **state)
+{
+    (void)state;
+    char from[256], old[256], to[256];
+    rf_convert_options o;
+    rf_error why = {0};
+    snprintf(from, sizeof from, "%s", t_folder());
+    snprintf(old, sizeof old, "%s", t_folder());
+    snprintf(to, sizeof to, "%s", t_folder());
+    random_folder(from, 7);
+    random_folder(old, 6);
+    weights_that_fit_no_f16(from);
+    write_text(from, "generation_config.json", "{}");
+    write_text(old, "chat_template.jinja", "old");
+    const char *folders[] = {old, to};
+    if (convert_files(ctx, folders, &why)) fail_msg("%s", why.text);
+    rf_convert_defaults(&o);
+    o.overwrite = 1;
+    o.keep_type = 0;
+    o.type = RF_F16;
+    assert_int_equal(rf_convert(ctx, from, to, &o, &why), RF_ENUMERIC);
+    t_failed(&why, RF_ENUMERIC, "/model.safetensors: tensor");
+    why = (rf_error){0};
+    if (rf_checksums_verify(ctx, to, "checksums.json", NULL, NULL, &why)) fail_msg("%s", why.text);
+    assert_true(has_file(to, "chat_template.jinja") && !has_file(to, "generation_config.json"));
+    rf_config c;
+    if (rf_config_read(ctx, to, &c, &why)) fail_msg("%s", why.text);
+    assert_int_equal(c.vocab_size, 6);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -359,6 +453,8 @@ int main(void)
         cmocka_unit_test(memory_ends_while_extending),
         cmocka_unit_test(files_beside),
         cmocka_unit_test(model_in_a_folder_below),
+        cmocka_unit_test(files_of_the_old_model),
+        cmocka_unit_test(old_model_stays),
     };
     return cmocka_run_group_tests_name("pipeline/convert", tests, setup, teardown);
 }

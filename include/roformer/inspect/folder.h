@@ -105,7 +105,8 @@ typedef struct rf_convert_options {
     rf_type type;
     const char *const *drop;    /* names of tensors to leave out; "name*" matches a prefix */
     size_t drops;
-    int overwrite;              /* 1: replace weights in the target; default 0 */
+    int overwrite;              /* 1: replace the model in the target; its files that the source lacks and that would
+                                   be read with the new one are renamed to NAME.replaced. Default 0 */
     rf_convert_report *report;  /* may be NULL */
     void *user;
     const char *vocabulary;     /* folder of a tokenizer that replaces the source's, or NULL. A token that both have
@@ -137,8 +138,8 @@ void rf_convert_options_init(rf_convert_options *o, size_t size);
  *                    differs from the word embeddings; a vocabulary or a reranker is given, but the source has no
  *                    tokenizer, or one without the reranker's tokens. Nothing has been written. Also: the files read
  *                    back differ
- *   RF_ENUMERIC      a weight is not finite or too large for `type`; in int8, also a matrix of zeros. No weights have
- *                    been written
+ *   RF_ENUMERIC      a weight is not finite or too large for `type`; in int8, also a matrix of zeros. No file has
+ *                    been replaced
  *   RF_EIO           the target has weights; with `overwrite`, the target is a checkpoint, or has a tokenizer while the
  *                    source has none; a file to copy exists in the target; the target cannot be written */
 rf_status rf_convert(const rf_ctx *ctx, const char *from, const char *to, const rf_convert_options *options,
