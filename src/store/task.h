@@ -80,7 +80,9 @@ rf_status rf__sparse_read(const rf_ctx *ctx, const char *folder, int64_t positio
 
 /* RF_EUNSUPPORTED: a module that no command computes in the place of `expected`, with what to do. */
 rf_status rf__module_refuse(const char *path, size_t i, const char *expected, const char *type, rf_error *why);
-const char *rf__module_type(const json_t *module);      /* "Pooling" of "sentence_transformers.models.Pooling" */
+
+/* "Pooling" of "sentence_transformers.models.Pooling"; of other packages the whole text. NULL: it has no type. */
+const char *rf__module_type(const json_t *module);
 
 /* RF_EUNSUPPORTED, with the remedy: there are modules after pooling, or several poolings. */
 rf_status rf__modules_none(const char *folder, const rf__module_list *modules, const char *remedy, rf_error *why);

@@ -149,24 +149,29 @@ static void older_names_are_copied(void **state)
 static void damage_is_named(void **state)
 {
     (void)state;
-    static const char modules[] = "[{\"type\": \"a.Transformer\", \"path\": \"\"},"
+    static const char modules[] = "[{\"type\": \"sentence_transformers.a.Transformer\", \"path\": \"\"},"
                                   " {\"type\": \"Pooling\", \"path\": \"q\"}, {\"type\": \"%s\", \"path\": \"p\"}]";
-    static const char whole[] = "[{\"type\": \"a.Transformer\", \"path\": \"\"},"
+    static const char whole[] = "[{\"type\": \"sentence_transformers.a.Transformer\", \"path\": \"\"},"
                                 " {\"type\": \"Pooling\", \"path\": \"p\"}]";
     static const struct { const char *name, *text; rf_status status; const char *part; } cases[] = {
         {RF_FILE_MODULES, "{", RF_EDATA, RF_FILE_MODULES ":1"},
         {RF_FILE_MODULES, "{}", RF_EDATA, "expected a list, got another JSON value"},
         {RF_FILE_MODULES, "[]", RF_EDATA, "expected the modules Transformer and Pooling, got 0 modules"},
         {RF_FILE_MODULES, "[{\"type\": 3}]", RF_EDATA, "module 0: expected type and path, got none"},
-        {RF_FILE_MODULES, "[{\"type\": \"x.CLIPModel\", \"path\": \"\"}]", RF_EUNSUPPORTED,
+        {RF_FILE_MODULES, "[{\"type\": \"sentence_transformers.CLIPModel\", \"path\": \"\"}]", RF_EUNSUPPORTED,
          "module 0: expected Transformer, got CLIPModel"},
-        {RF_FILE_MODULES, "[{\"type\": \"x.Router\", \"path\": \"\"}]", RF_EUNSUPPORTED,
+        {RF_FILE_MODULES, "[{\"type\": \"sentence_transformers.Router\", \"path\": \"\"}]", RF_EUNSUPPORTED,
          "got Router: queries and documents have modules of their own; write a folder with the modules of one route"},
-        {RF_FILE_MODULES, "[{\"type\": \"x.StaticEmbedding\", \"path\": \"\"}]", RF_EUNSUPPORTED,
+        {RF_FILE_MODULES, "[{\"type\": \"sentence_transformers.StaticEmbedding\", \"path\": \"\"}]", RF_EUNSUPPORTED,
          "module 0: expected Transformer, got StaticEmbedding: vectors of words"},
         {RF_FILE_MODULES,
          "[{\"type\": \"Transformer\", \"path\": \"\"}, {\"type\": \"SpladePooling\", \"path\": \"1\"}]",
          RF_EUNSUPPORTED, "module 1: expected Pooling, got SpladePooling: its vectors are sparse; /embed_sparse"},
+        {RF_FILE_MODULES, "[{\"type\": \"custom_st.Transformer\", \"path\": \"\"}]", RF_EUNSUPPORTED,
+         "module 0: expected Transformer, got custom_st.Transformer: a class of another package"},
+        {RF_FILE_MODULES,
+         "[{\"type\": \"Transformer\", \"path\": \"\"}, {\"type\": \"my_pooling.Pooling\", \"path\": \"p\"}]",
+         RF_EUNSUPPORTED, "module 1: expected Pooling, got my_pooling.Pooling: a class of another package"},
         {RF_FILE_MODULES, "[{\"type\": \"Transformer\", \"path\": \"../up\"}]", RF_EDATA, "a folder below this one"},
         {"p/" RF_FILE_CONFIG, NULL, RF_EIO, "expected the file of a module in " RF_FILE_MODULES},
         {"p/" RF_FILE_CONFIG, "{\"pooling_mode\": 1}", RF_EDATA,

@@ -13,8 +13,8 @@
 
 static bool is_module(const json_t *module, const char *name)
 {
-    const char *type = json_string_value(json_object_get(module, "type")), *dot = type ? strrchr(type, '.') : NULL;
-    return dot && !strcmp(dot + 1, name);
+    const char *type = rf__module_type(module);
+    return type && !strcmp(type, name);
 }
 
 /* An id of the vocabulary; null is -1 where it may be missing. */

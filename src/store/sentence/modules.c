@@ -17,10 +17,12 @@
 #include "store/store.h"
 #include "store/task.h"
 
+/* Classes of other packages may compute anything, whatever their last name is. */
 const char *rf__module_type(const json_t *module)
 {
-    const char *type = json_string_value(json_object_get(module, "type")), *dot = type ? strrchr(type, '.') : NULL;
-    return dot ? dot + 1 : type;
+    static const char own[] = "sentence_transformers.";
+    const char *type = json_string_value(json_object_get(module, "type"));
+    return type && !strncmp(type, own, sizeof own - 1) ? strrchr(type, '.') + 1 : type;
 }
 
 rf_status rf__module_refuse(const char *path, size_t i, const char *expected, const char *type, rf_error *why)
@@ -36,7 +38,9 @@ rf_status rf__module_refuse(const char *path, size_t i, const char *expected, co
         {"WordEmbeddings", "vectors of words without a model of their context; sentence-transformers computes them"},
         {"BoW", "counts of words; sentence-transformers computes them"},
     };
-    const char *remedy = NULL;
+    static const char *const foreign = "a class of another package, whose code is not run; if it computes the same, "
+                                       "name that of sentence_transformers";
+    const char *remedy = strchr(type, '.') ? foreign : NULL;
     for (size_t k = 0; k < RF_COUNT(known); k++)
         if (!strcmp(type, known[k].type)) remedy = known[k].remedy;
     return rf_fail(why, RF_EUNSUPPORTED, "%.200s: module %zu: expected %s, got %s%s%s", path, i, expected,
