@@ -57,6 +57,29 @@ static void what_a_file_says(void **state)
     rf_ctx_free(ctx);
 }
 
+/* transformers ignores settings of sampling without do_sample; -1 is no token. */
+static void what_is_ignored(void **state)
+{
+    (void)state;
+    static const char *const ends[] = {"-1", "[-1]", "[-1, 7]"};
+    rf_ctx *ctx = t_ctx(1, NULL);
+    for (int i = 0; i < 3; i++) {
+        char json[300];
+        rf__generation_config x;
+        rf_error why = {0};
+        snprintf(json, sizeof json, "{\"temperature\": 0.0, \"top_p\": 0.0, \"typical_p\": 2, \"min_p\": -1, "
+                 "\"top_k\": -1, \"bos_token_id\": -1, \"eos_token_id\": %s}", ends[i]);
+        if (read_as(ctx, "generation_config.json", json, &x, &why)) fail_msg("%s", why.text);
+        assert_int_equal(x.why.code, RF_OK);
+        assert_true(x.temperature == 0 && x.top_p == 0 && x.typical_p == 0 && x.min_p == 0 && !x.top_k);
+        assert_int_equal(x.bos, -1);
+        assert_int_equal(x.stops, i / 2);
+        if (x.stops) assert_int_equal(x.stop[0], 7);
+        rf__generation_clear(ctx, &x);
+    }
+    rf_ctx_free(ctx);
+}
+
 /* MarianConfig of transformers has forced_eos_token_id 0 where neither config.json nor generation_config.json says
  * another; the last word of a text that is cut is then </s>. */
 static void the_class_forces_an_end(void **state)
@@ -99,8 +122,12 @@ static void what_is_refused(void **state)
         {"{\"num_beams\": \"4\"}", RF_EDATA, RF_OK, "num_beams"},
         {"{\"length_penalty\": true}", RF_EDATA, RF_OK, "length_penalty"},
         {"{\"early_stopping\": \"always\"}", RF_EDATA, RF_OK, "early_stopping"},
-        {"{\"eos_token_id\": [-1]}", RF_EDATA, RF_OK, "eos_token_id"},
+        {"{\"eos_token_id\": [-2]}", RF_EDATA, RF_OK, "eos_token_id"},
         {"{\"bad_words_ids\": [40]}", RF_EDATA, RF_OK, "bad_words_ids"},
+        {"{\"bos_token_id\": -2}", RF_EDATA, RF_OK, "bos_token_id"},
+        {"{\"do_sample\": true, \"temperature\": 0.0}", RF_EDATA, RF_OK, "temperature: expected 1e-06 to 1e+06, got 0"},
+        {"{\"do_sample\": true, \"top_k\": -1}", RF_EDATA, RF_OK, "top_k"},
+        {"{\"temperature\": \"cold\"}", RF_EDATA, RF_OK, "temperature"},
         {"{\"decoder_start_token_id\": 2}", RF_EDATA, RF_OK,
          "decoder_start_token_id: expected 40, as in config.json, got 2"},
         {"{\"bad_words_ids\": [[1, 2]]}", RF_OK, RF_EUNSUPPORTED,
@@ -146,6 +173,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_a_file_says),
+        cmocka_unit_test(what_is_ignored),
         cmocka_unit_test(the_class_forces_an_end),
         cmocka_unit_test(what_is_refused),
         cmocka_unit_test(memory_ends),

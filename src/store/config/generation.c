@@ -68,8 +68,18 @@ static rf_status early(const reading *r, int *out)
     return RF_OK;
 }
 
-/* Reads an id, or a list of ids. */
-static rf_status ids(const reading *r, const char *key, const json_t *v, int32_t **list, int64_t *n)
+/* A setting of sampling. Without sampling, transformers ignores it, and files have any number there: temperature 0. */
+static rf_status sampled(const reading *r, const rf__generation_config *x, const char *key, double low, double high,
+                         double *out)
+{
+    const json_t *v = value_of(r, key);
+    const double value = json_number_value(v);
+    if (!x->do_sample && json_is_number(v) && !(value >= low && value <= high)) return RF_OK;
+    return number(r, key, low, high, out);
+}
+
+/* Reads an id from `least` on, or a list of ids. */
+static rf_status ids(const reading *r, const char *key, const json_t *v, int least, int32_t **list, int64_t *n)
 {
     const size_t count = json_is_array(v) ? json_array_size(v) : 1;
     if (!v) return RF_OK;
@@ -82,11 +92,25 @@ static rf_status ids(const reading *r, const char *key, const json_t *v, int32_t
     *list = fresh;
     for (size_t i = 0; i < count; i++) {
         const json_t *x = json_is_array(v) ? json_array_get(v, i) : v;
-        if (!json_is_integer(x) || json_integer_value(x) < 0 || json_integer_value(x) > INT32_MAX)
+        if (!json_is_integer(x) || json_integer_value(x) < least || json_integer_value(x) > INT32_MAX)
             return rf__wrong_type(r->path, key, x, "an id, or a list of ids", r->why);
         fresh[(*n)++] = (int32_t)json_integer_value(x);
     }
     return RF_OK;
+}
+
+/* End tokens: -1 is no token, and nothing ends with it. */
+static rf_status read_ends(const reading *r, rf__generation_config *x)
+{
+    const rf_status status = ids(r, "eos_token_id", value_of(r, "eos_token_id"), -1, &x->stop, &x->stops);
+    int64_t n = 0;
+    for (int64_t i = 0; i < x->stops; i++)
+        if (x->stop[i] >= 0) x->stop[n++] = x->stop[i];
+    x->stops = n;
+    if (n) return status;
+    rf__free(r->ctx, x->stop);
+    x->stop = NULL;
+    return status;
 }
 
 /* transformers drops words that are an end token, since no text could end without it. */
@@ -113,7 +137,7 @@ static rf_status bad_words(const reading *r, rf__generation_config *out)
             return rf__wrong_type(r->path, "bad_words_ids", word, "a list of ids", r->why);
         else {
             const rf_status status =
-                ids(r, "bad_words_ids", json_array_get(word, 0), &out->suppress, &out->suppressed);
+                ids(r, "bad_words_ids", json_array_get(word, 0), 0, &out->suppress, &out->suppressed);
             if (status) return status;
         }
     }
@@ -132,23 +156,24 @@ static rf_status read_all(const reading *r, int64_t start, rf__generation_config
     if (!status) status = read_integer(r, "min_new_tokens", 0, MOST, &x->min_new_tokens);
     if (!status) status = read_integer(r, "min_length", 0, MOST, &x->min_length);
     if (value_of(r, "min_new_tokens")) x->min_length = 0;           /* which it replaces, as in transformers          */
-    if (!status) status = read_integer(r, "top_k", 0, 1 << 24, &x->top_k);
-    if (!status) status = read_integer(r, "bos_token_id", 0, INT32_MAX, &x->bos);
+    if (!status) status = read_boolean(r, "do_sample", &x->do_sample);
+    if (!status && (x->do_sample || json_integer_value(value_of(r, "top_k")) >= 0))
+        status = read_integer(r, "top_k", 0, 1 << 24, &x->top_k);
+    if (!status) status = read_integer(r, "bos_token_id", -1, INT32_MAX, &x->bos);
     if (!status) status = read_integer(r, "forced_bos_token_id", 0, INT32_MAX, &x->forced_bos);
     if (!status) status = read_integer(r, "forced_eos_token_id", 0, INT32_MAX, &x->forced_eos);
     if (!status) status = read_integer(r, "decoder_start_token_id", 0, INT32_MAX, &begins);
     if (!status) status = number(r, "length_penalty", -100, 100, &x->length_penalty);
     if (!status) status = number(r, "repetition_penalty", 1e-6, 1e6, &x->repetition_penalty);
-    if (!status) status = number(r, "temperature", 1e-6, 1e6, &x->temperature);
-    if (!status) status = number(r, "top_p", 1e-6, 1, &x->top_p);
-    if (!status) status = number(r, "min_p", 0, 1, &x->min_p);
-    if (!status) status = number(r, "typical_p", 1e-6, 1, &x->typical_p);
-    if (!status) status = read_boolean(r, "do_sample", &x->do_sample);
+    if (!status) status = sampled(r, x, "temperature", 1e-6, 1e6, &x->temperature);
+    if (!status) status = sampled(r, x, "top_p", 1e-6, 1, &x->top_p);
+    if (!status) status = sampled(r, x, "min_p", 0, 1, &x->min_p);
+    if (!status) status = sampled(r, x, "typical_p", 1e-6, 1, &x->typical_p);
     if (!status) status = read_boolean(r, "renormalize_logits", &x->renormalize);
     if (x->do_sample && !value_of(r, "top_k")) x->top_k = USUAL_TOP_K;
     if (!status) status = early(r, &x->early);
-    if (!status) status = ids(r, "eos_token_id", value_of(r, "eos_token_id"), &x->stop, &x->stops);
-    if (!status) status = ids(r, "suppress_tokens", value_of(r, "suppress_tokens"), &x->suppress, &x->suppressed);
+    if (!status) status = read_ends(r, x);
+    if (!status) status = ids(r, "suppress_tokens", value_of(r, "suppress_tokens"), 0, &x->suppress, &x->suppressed);
     if (!status) status = bad_words(r, x);
     if (!status && x->do_sample && x->num_beams > 1)
         rf_fail(&x->why, RF_EUNSUPPORTED,
