@@ -156,6 +156,28 @@ static void wiki_of_whole_pieces(void **state)
     t_free_all();
 }
 
+/* An entity that a piece of a line cuts. */
+static void wiki_entities_across_pieces(void **state)
+{
+    (void)state;
+    enum { PIECE = 262144 };
+    static const char begin[] = "<doc id=\"1\" url=\"u\" title=\"T\">\n", end[] = "&quot;z\n</doc>\n";
+    for (int shift = 0; shift < 8; shift++) {
+        const size_t size = sizeof begin - 1 + PIECE - (size_t)shift + sizeof end - 1;
+        char *large = t_bytes(size);
+        memcpy(large, begin, sizeof begin - 1);
+        memset(large + sizeof begin - 1, 'y', PIECE - (size_t)shift);
+        memcpy(large + size - (sizeof end - 1), end, sizeof end - 1);
+        rf_reader *r = reader(large, size, "f", NULL);
+        rf_document d;
+        assert_int_equal(rf_reader_next(r, &d, NULL), RF_OK);
+        assert_int_equal(d.size, PIECE - shift + 2);
+        assert_memory_equal(d.text + d.size - 3, "y\"z", 3);
+        rf_reader_close(r);
+        t_free_all();
+    }
+}
+
 /* Lines of JSON are recognized by the first of them, whatever the file's name is. */
 static void json_by_its_first_line(void **state)
 {
@@ -495,6 +517,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(proteins),
         cmocka_unit_test(plain_text),    cmocka_unit_test(json_lines),        cmocka_unit_test(wiki_of_whole_pieces),
+        cmocka_unit_test(wiki_entities_across_pieces),
         cmocka_unit_test(json_by_its_first_line),
         cmocka_unit_test(wiki),
         cmocka_unit_test(ends_of_lines_of_old_macs),

@@ -42,10 +42,14 @@ static rf_status fill(rf_reader *r, rf_error *why)
     return s;
 }
 
-/* Where a full buffer may be cut: before an incomplete character, before a '\r' that a '\n' may follow. */
-static size_t cut_line(const char *p, size_t n)
+/* Where a full buffer may be cut: before an incomplete character, before a '\r' that a '\n' may follow, and before an
+ * incomplete entity (&quot;), if there are any. */
+static size_t cut_line(const char *p, size_t n, bool entities)
 {
+    enum { LONGEST = 8 };
     size_t back = 1;
+    for (size_t i = 1; entities && i < LONGEST && i < n && p[n - i] != ';'; i++)
+        if (p[n - i] == '&') return n - i;
     while (back < 4 && ((unsigned char)p[n - back] & 0xC0) == 0x80) back++;
     const unsigned char lead = (unsigned char)p[n - back];
     const size_t length = lead < 0xC0 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
@@ -68,7 +72,7 @@ static rf_status next_piece(rf_reader *r, const char **p, size_t *n, bool *whole
     }
     *p = r->line + r->at;
     *whole = newline || r->ended;
-    *n = newline ? (size_t)(newline - *p) : *whole ? seen : cut_line(*p, seen);
+    *n = newline ? (size_t)(newline - *p) : *whole ? seen : cut_line(*p, seen, r->format == RF_TEXT_WIKI);
     if (!*whole && r->format == RF_TEXT_JSONL)
         return rf_fail(why, RF_EDATA, "%s:%lld: expected a line of at most %d bytes, got a longer one",
                        rf__reader_name(r), (long long)r->number, RF__READER_JSON_LINE);
