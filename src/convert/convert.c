@@ -199,6 +199,7 @@ static rf_status read_source(struct conversion *c)
     c->files = (rf__other_files){.ctx = c->ctx, .from = c->from, .to = c->to, .other_vocabulary = c->o.vocabulary,
                                  .overwrite = c->o.overwrite, .report = c->o.file, .user = c->o.user};
     if (!status) status = rf__other_files_check(&c->files, c->why);
+    if (!status) status = rf__generation_keep(c->ctx, c->from, &c->generation, c->why);
     if (!status) status = rf__config_kept(c->ctx, c->from, c->o.vocabulary != NULL, &c->keys, c->why);
     return status ? status : read_weights(c);
 }
@@ -334,7 +335,6 @@ static rf_status write_files(struct conversion *c)
 {
     char path[4096], staged[4096];
     rf_status status = rf__path(path, sizeof path, c->to, RF_FILE_WEIGHTS, c->why);
-    if (!status) status = rf__generation_keep(c->ctx, c->from, &c->generation, c->why);
     if (!status) status = stage_weights(c, path, staged, sizeof staged);
     if (status) return status;
     status = rf__checksums_remove(c->to, c->why);
@@ -412,6 +412,8 @@ static rf_status extend(struct conversion *c)
     rf__extension x;
     rf_status status = rf_tokenizer_open(c->ctx, c->o.vocabulary, &c->words, c->why);
     if (!status) status = rf__tokenizer_savable(c->words, c->to, c->why);
+    if (!status)
+        status = rf__extend_generation(c->ctx, c->tokenizer, c->words, &c->generation, c->o.file, c->o.user, c->why);
     if (!status) status = rf__extend_vocabulary(c->tokenizer, c->words, &c->params, &c->slab, &x, c->why);
     if (status) return status;
     c->config.vocab_size = c->params.config.vocab_size;

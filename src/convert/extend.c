@@ -6,7 +6,14 @@
  * for every parameter with a row for each token: word embeddings, an untied decoder, biases of the decoder. */
 #include "convert/extend.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+
 #include "base/base.h"
+#include "base/bytes.h"
+#include "base/files/path.h"
+#include "base/json.h"
+#include "roformer/inspect/files.h"
 #include "store/family.h"
 
 typedef struct source { int32_t *id; size_t *first; } source;  /* tokens [first[w], first[w + 1]) are those of word w */
@@ -115,4 +122,76 @@ rf_status rf__extend_vocabulary(const rf_tokenizer *from, const rf_tokenizer *to
     rf__free(ctx, s.id);
     rf__free(ctx, s.first);
     return status;
+}
+
+/* ---- ids in generation_config.json ------------------------------------------------------------------------------- */
+
+typedef struct renaming { const rf_tokenizer *from, *to; bool lost, memory; } renaming;
+
+static json_t *kept_json(renaming *r, json_t *v)
+{
+    r->memory = r->memory && v;
+    return v;
+}
+
+/* An id, a list of ids, or of words, which are lists. NULL: `to` does not have it; a word is lost with one of its
+ * tokens. Ids below 0 are no tokens. */
+static json_t *renamed(renaming *r, json_t *v, bool word)
+{
+    if (json_is_integer(v)) {
+        const json_int_t id = json_integer_value(v);
+        const bool there = id >= 0 && id < rf_tokenizer_size(r->from);
+        const char *token = there ? rf_tokenizer_token(r->from, (int32_t)id) : NULL;
+        const int32_t own = token ? rf_tokenizer_id(r->to, token) : -1;
+        if (id < 0) return json_incref(v);
+        r->lost = r->lost || own < 0;
+        return own < 0 ? NULL : kept_json(r, json_integer(own));
+    }
+    if (!json_is_array(v)) return json_incref(v);
+    json_t *out = kept_json(r, json_array());
+    for (size_t i = 0; i < json_array_size(v) && out; i++) {
+        json_t *one = renamed(r, json_array_get(v, i), true);
+        if (one) rf__json_add(&out, one), r->memory = r->memory && out;
+        else if (word || !r->memory) json_decref(out), out = NULL;
+    }
+    if (!out || json_array_size(out) || !json_array_size(v)) return out;
+    json_decref(out);
+    return NULL;
+}
+
+/* decoder_start_token_id must be that of config.json. */
+static bool has_ids(const char *key)
+{
+    static const char *const lists[] = {"suppress_tokens", "begin_suppress_tokens", "bad_words_ids", "force_words_ids",
+                                        NULL};
+    return rf__is_among(lists, key) || (rf__ends_with(key, "_token_id") && strcmp(key, "decoder_start_token_id") != 0);
+}
+
+rf_status rf__extend_generation(const rf_ctx *ctx, const rf_tokenizer *from, const rf_tokenizer *to, rf__kept_file *f,
+                                void (*report)(void *user, const char *name, const char *left_out), void *user,
+                                rf_error *why)
+{
+    const char *key;
+    json_t *value, *out = json_object();
+    renaming r = {.from = from, .to = to, .memory = out != NULL};
+    if (!f->text) return json_decref(out), RF_OK;
+    json_t *root = rf__json_parse(f->text, f->size, 0, RF_FILE_GENERATION, why);
+    if (!root) return json_decref(out), why->code;
+    json_object_foreach(root, key, value) {
+        char name[200];
+        r.lost = false;
+        json_t *own = has_ids(key) ? renamed(&r, value, false) : json_incref(value);
+        if (own) rf__json_set(&out, key, own);
+        snprintf(name, sizeof name, RF_FILE_GENERATION ": %s", key);
+        if (r.lost && report) report(user, name, "a token that the new vocabulary lacks");
+    }
+    json_decref(root);
+    char *text = r.memory && out ? rf__json_dump(out, JSON_INDENT(2)) : NULL;
+    char *own = text ? rf__strdup(ctx, text) : NULL;
+    json_decref(out);
+    free(text);
+    if (!own) return rf_fail(why, RF_ENOMEM, "out of memory: %s", RF_FILE_GENERATION);
+    rf__free(ctx, f->text);
+    *f = (rf__kept_file){own, strlen(own)};
+    return RF_OK;
 }

@@ -14,4 +14,10 @@ typedef struct rf__extension { int64_t kept, means, unknown, lost; } rf__extensi
 rf_status rf__extend_vocabulary(const rf_tokenizer *from, const rf_tokenizer *to, rf_params *params, float **slab,
                                 rf__extension *out, rf_error *why);
 
+/* Ids of tokens in generation_config.json become those of the same tokens in `to`. A token that `to` lacks, or its key,
+ * is left out, and the key is named to `report`, unless that is NULL. */
+rf_status rf__extend_generation(const rf_ctx *ctx, const rf_tokenizer *from, const rf_tokenizer *to, rf__kept_file *f,
+                                void (*report)(void *user, const char *name, const char *left_out), void *user,
+                                rf_error *why);
+
 #endif

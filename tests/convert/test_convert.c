@@ -243,6 +243,45 @@ static void vocabularies(void **state)
     rf_model_close(m);
 }
 
+static void note_lost(void *user, const char *name, const char *left_out)
+{
+    char *all = user;
+    if (left_out) snprintf(all + strlen(all), 200 - strlen(all), "%s|", name);
+}
+
+/* Ids of generation_config.json are those of the same tokens; a token that is gone is reported. */
+static void ids_follow_their_tokens(void **state)
+{
+    (void)state;
+    static const char old[] =
+        "{\"max_length\": 9, \"eos_token_id\": [5, 6], \"bos_token_id\": 6, \"pad_token_id\": -1, "
+        "\"suppress_tokens\": [9], \"bad_words_ids\": [[5], [5, 6]]}";
+    static const char new[] = "{\"max_length\": 9, \"eos_token_id\": [6], \"pad_token_id\": -1, "
+                              "\"suppress_tokens\": [5], \"bad_words_ids\": [[6]]}";
+    char from[256], words[256], to[300], path[400], lost[200] = "";
+    rf_convert_options o;
+    rf_error why = {0};
+    snprintf(from, sizeof from, "%s", t_folder());
+    snprintf(words, sizeof words, "%s", t_folder());
+    snprintf(to, sizeof to, "%s/to", words);
+    random_folder(from, 10);
+    save_tokenizer(from, "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n今\n天\n气\na\n##b\n");
+    save_tokenizer(words, "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n##b\n今\n好\n");
+    t_write(from, "generation_config.json", old, sizeof old - 1);
+    rf_convert_defaults(&o);
+    o.vocabulary = words;
+    o.user = lost;
+    o.file = note_lost;
+    if (rf_convert(ctx, from, to, &o, &why)) fail_msg("%s", why.text);
+    assert_string_equal(lost, "generation_config.json: eos_token_id|generation_config.json: bos_token_id|"
+                              "generation_config.json: bad_words_ids|");
+    snprintf(path, sizeof path, "%s/generation_config.json", to);
+    json_t *got = json_load_file(path, 0, NULL), *expected = json_loads(new, 0, NULL);
+    assert_true(got && expected && json_equal(got, expected));
+    json_decref(got);
+    json_decref(expected);
+}
+
 static rf_status extend_one(const rf_ctx *c, void *folders, rf_error *why)
 {
     const char *const *folder = folders;
@@ -260,6 +299,7 @@ static void memory_ends_while_extending(void **state)
     snprintf(from, sizeof from, "%s", t_folder());
     snprintf(words, sizeof words, "%s", t_folder());
     random_folder(from, 7);
+    t_write(from, "generation_config.json", "{\"eos_token_id\": [3, 6]}", 24);
     save_tokenizer(from, "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n今\n天\n");
     save_tokenizer(words, "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n今天\n");
     char to[300];
@@ -450,6 +490,7 @@ int main(void)
         cmocka_unit_test(arguments),
         cmocka_unit_test(memory_ends),
         cmocka_unit_test(vocabularies),
+        cmocka_unit_test(ids_follow_their_tokens),
         cmocka_unit_test(memory_ends_while_extending),
         cmocka_unit_test(files_beside),
         cmocka_unit_test(model_in_a_folder_below),
