@@ -32,12 +32,18 @@ static rf_status refused(const char *name, rf_error *why)
     return rf_fail(why, RF_EIO, "--profile: %.200s: cannot write: %s", name, rf__os_reason(errno));
 }
 
-/* An existing file that is not empty must be an earlier trace: any other may be what the command reads. */
+/* An existing file must not be what the command prints to, and be an earlier trace if it is not empty: any other may be
+ * what the command reads. */
 static rf_status check_existing(const char *name, rf_error *why)
 {
-    rf__os_state state;
+    rf__os_state state, out;
     char begin[sizeof head] = "";
-    if (rf__os_look(name, &state) || state.kind != RF__OS_FILE || !state.size) return RF_OK;
+    if (rf__os_look(name, &state) || state.kind != RF__OS_FILE) return RF_OK;
+    for (int fd = 1; fd <= 2; fd++)
+        if (!rf__os_look_file(fd, &out) && rf__os_same(&out, &state))
+            return rf_fail(why, RF_EARG, "--profile: %.200s: expected another file than that of standard %s, got the "
+                           "same", name, fd == 1 ? "output" : "error");
+    if (!state.size) return RF_OK;
     FILE *f = rf__os_stream(name, "r");
     const size_t n = f ? fread(begin, 1, sizeof head - 1, f) : 0;
     if (f) fclose(f);
@@ -54,12 +60,6 @@ rf_status cli_profile_open(const char *name, rf_error *why)
     trace.file = rf__os_stream(name, "w");
     if (!trace.file || fputs(head, trace.file) < 0) return refused(name, why);
     trace.is_file = !rf__os_look(name, &trace.state) && trace.state.kind == RF__OS_FILE;
-    for (int fd = 1; fd <= 2 && trace.is_file; fd++) {
-        rf__os_state out;
-        if (!rf__os_look_file(fd, &out) && rf__os_same(&out, &trace.state))
-            return rf_fail(why, RF_EARG, "--profile: %.200s: expected another file than that of standard %s, got the "
-                           "same", name, fd == 1 ? "output" : "error");
-    }
     return RF_OK;
 }
 

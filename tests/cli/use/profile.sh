@@ -27,6 +27,9 @@ done
 expect 4 'v.npy: the command has written' "$program" embed -q -m run -o v.npy --profile v.npy text.txt
 expect 0 '' "$program" embed -q -m run -o v.npy --profile /dev/null text.txt
 expect 2 'out: expected another file than that of standard output' "$program" embed -q -m run --profile out text.txt
+cp trace.json kept
+! "$program" embed -q -m run --profile trace.json text.txt >> trace.json 2> err || fail "a profile in the file of standard output"
+same kept trace.json 'an earlier profile that a refused command appends to'
 
 expect 0 '' "$program" bench -q parts --config small.json --shape 2x8 --seconds 0.05
 grep -q '^encoder  *linear  *forward' out && grep -q '^step  *attention  *backward' out || fail "bench parts: $(cat out)"
