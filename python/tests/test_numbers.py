@@ -13,6 +13,7 @@ from roformer_c import (ArgumentError, DataError, RoformerError, TextTypeError, 
 
 class Scores(unittest.TestCase):
     def test_orders_are_whole(self):
+        self.assertEqual(bleu(["a b"], [["a b"]], max_order=np.int64(2)).score, bleu(["a b"], [["a b"]], max_order=2).score)
         for scored, arguments in ((bleu, {"max_order": 2.9}), (bleu, {"max_order": 2 ** 33 + 4}), (chrf, {"beta": 2.5}),
                                   (chrf, {"char_order": "6"})):
             with self.assertRaises(ArgumentError, msg=arguments):

@@ -12,7 +12,7 @@ from . import _abi as abi
 from . import _folder, _settings, _texts, errors, modules, tensors
 from ._model import Floats, Job, Model, Source, whole
 from ._progress import Progress
-from .sentence import only_cpu, positive
+from .sentence import known_prompt, only_cpu, positive
 
 AHEAD = 8           # jobs that are submitted before the result of the first is taken
 Activation = Callable[[Any], Any]
@@ -60,9 +60,8 @@ class CrossEncoder:
         said, default = modules.cross_prompts(self._model.source)
         self.prompts: Dict[str, Optional[str]] = {**said, **dict(prompts or {})}
         self.default_prompt_name = default_prompt_name if default_prompt_name is not None else default
-        if default_prompt_name is not None and default_prompt_name not in self.prompts:
-            raise errors.ArgumentError("default_prompt_name: expected one of %s, got %r"
-                                       % (sorted(self.prompts), default_prompt_name))
+        if default_prompt_name is not None:
+            known_prompt("default_prompt_name", default_prompt_name, self.prompts)
         self._placed = said.get(default) if default is not None and self._model.places_pairs() else None
         for name, given, own in (("num_labels", num_labels, self.num_labels), ("max_length", max_length, self.max_length)):
             if given is not None and given != own:
@@ -104,8 +103,8 @@ class CrossEncoder:
         """The prompt that is put before first texts; raises for another one than a chat template places."""
         if prompt is None:
             name = prompt_name if prompt_name is not None else self.default_prompt_name
-            if prompt_name is not None and prompt_name not in self.prompts:
-                raise errors.ArgumentError("prompt_name: expected one of %s, got %r" % (sorted(self.prompts), prompt_name))
+            if prompt_name is not None:
+                known_prompt("prompt_name", prompt_name, self.prompts)
             prompt = None if name is None else self.prompts.get(name)
         if self._model.places_pairs():
             if (prompt or None) != (self._placed or None):

@@ -4,6 +4,8 @@ from __future__ import annotations
 import ctypes
 from typing import Any, List, Sequence
 
+import numpy as np
+
 from . import _abi as abi
 from . import _texts, errors
 from ._lib import Error, byref, check, context, interruptible, lib
@@ -15,9 +17,9 @@ SMOOTHING = {"exp": abi.RF_MT_EXP, "floor": abi.RF_MT_FLOOR, "add-k": abi.RF_MT_
 
 
 def _whole(name: str, value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 1 << 31:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not 0 <= value < 1 << 31:
         raise errors.ArgumentError("%s: expected an integer from 0 on, got %r" % (name, value))
-    return value
+    return int(value)
 
 
 class Score:

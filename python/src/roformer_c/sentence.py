@@ -32,6 +32,12 @@ def one_of(name: str, value: Any, choices: Tuple[Any, ...]) -> Any:
     return value
 
 
+def known_prompt(name: str, value: str, prompts: Mapping[str, Any]) -> None:
+    """Raises if the prompts have no such name."""
+    if value not in prompts:
+        raise errors.ArgumentError("%s: expected one of %s, got %r" % (name, sorted(prompts), value))
+
+
 def positive(name: str, value: Any) -> int:
     """The value, if it is an integer above 0."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
@@ -101,9 +107,8 @@ class SentenceTransformer:
                           % (said.folder_length, said.max_length, said.max_length), stacklevel=2)
         self.prompts: Dict[str, str] = {"query": "", "document": "", **said.prompts, **dict(prompts or {})}
         self.default_prompt_name = default_prompt_name if default_prompt_name is not None else said.default_prompt_name
-        if self.default_prompt_name is not None and self.default_prompt_name not in self.prompts:
-            raise errors.ArgumentError("default_prompt_name: expected one of %s, got %r"
-                                       % (sorted(self.prompts), self.default_prompt_name))
+        if self.default_prompt_name is not None:
+            known_prompt("default_prompt_name", self.default_prompt_name, self.prompts)
         self._max_length, self._pooling, self._normalize = said.max_length, said.pooling, said.normalize
         self._width = said.width
         self._truncate_dim: Optional[int] = None
@@ -178,8 +183,7 @@ class SentenceTransformer:
             name = prompt_name if prompt_name is not None else self.default_prompt_name
             if name is None:
                 return b""
-            if name not in self.prompts:
-                raise errors.ArgumentError("prompt_name: expected one of %s, got %r" % (sorted(self.prompts), name))
+            known_prompt("prompt_name", name, self.prompts)
             prompt = self.prompts[name]
         return _texts.without_nul(prompt, "prompt")
 
