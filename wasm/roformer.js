@@ -205,10 +205,10 @@ async function newWorker() {
 
 /* Until the worker takes jobs; what it gets is in the memory of the module. */
 async function startThread(worker, message) {
-  const fail = (reject) => (why) => reject(new RoformerError(`A thread cannot be started: ${why}`));
   await new Promise((resolve, reject) => {
-    worker.addEventListener("message", ({ data }) => data === "ready" ? resolve() : fail(reject)(data));
-    worker.addEventListener("error", ({ message }) => fail(reject)(message));
+    const fail = (why) => reject(new RoformerError(`A thread cannot be started: ${why}`));
+    worker.addEventListener("message", ({ data }) => data === "ready" ? resolve() : fail(data));
+    worker.addEventListener("error", (e) => fail(e.message));
     worker.postMessage(message);
   });
   worker.unref?.();                                      /* Node.js does not wait for it */

@@ -154,6 +154,9 @@ rf_status rf__replaceable(const char *path, const char *begins, const char *what
 /* Creates the new file path.tmp-<pid>-<n>. No other thread or process, also none that ended earlier, uses this name. */
 rf_status rf__temporary_open(const char *path, char *temporary, size_t size, int *fd, rf_error *why);
 
+/* Whether a text is two numbers, <pid>-<n>; *first: the first of them. */
+bool rf__two_numbers(const char *text, long *first);
+
 /* rf_folders_with (roformer/inspect/folder.h). If folder/file does not exist, the names of subfolders that have such a
  * file are added to the message; returns the code of the failure. */
 size_t rf__folders_holding(const char *folder, const char *file, char *out, size_t size);

@@ -315,8 +315,8 @@ static rf_status set_aside(struct conversion *c)
     if (status) return status;
     if (length) written[n++] = RF_FILE_SENTENCE;
     if (c->generation.text) written[n++] = RF_FILE_GENERATION;
-    for (const char *const *name = rf__sentence_files(&c->config); adds_sentence_files(c) && *name; name++)
-        written[n++] = *name;
+    const char *const *more = adds_sentence_files(c) ? rf__sentence_files(&c->config) : NULL;
+    while (more && *more) written[n++] = *more++;
     status = rf__other_files_set_aside(&c->files, written, c->why);
     return status ? status : rf__tokenizer_set_aside(c->from, c->to, c->why);
 }

@@ -94,14 +94,12 @@ static void remove_folder(const char *folder)
 /* NAME.tmp-<pid>-<n> whose lines no process has locked, or which has none while its process has ended. */
 static bool is_abandoned(const char *name, const char *prefix, const char *folder)
 {
-    static const char digits[] = "0123456789";
     char path[4096];
-    if (strncmp(name, prefix, strlen(prefix))) return false;
-    const char *pid = name + strlen(prefix), *n = pid + strspn(pid, digits);
-    if (n == pid || *n != '-' || !n[1] || n[1 + strspn(n + 1, digits)]) return false;
+    long pid;
+    if (strncmp(name, prefix, strlen(prefix)) || !rf__two_numbers(name + strlen(prefix), &pid)) return false;
     if (rf__path(path, sizeof path, folder, RF_FILE_INDEX_LINES, NULL)) return false;
     const int fd = rf__os_open(path, RF__OS_WRITE | RF__OS_NO_LINK);
-    if (fd < 0) return errno == ENOENT && rf__os_process_ended(strtol(pid, NULL, 10));
+    if (fd < 0) return errno == ENOENT && rf__os_process_ended(pid);
     const bool left = !rf__os_lock(fd);
     rf__os_close(fd);
     return left;

@@ -123,20 +123,6 @@ static rf_status read_rates(const char *text, double rate[RATES], int *n, rf_err
                    (int)RATES, text);
 }
 
-static double metric_of(const rf_metric_values *s, const char *name)
-{
-    for (int i = 0; i < s->n; i++)
-        if (!strcmp(s->metric[i].name, name)) return s->metric[i].value;
-    return NAN;
-}
-
-static bool has_metric(const rf_metric_values *s, const char *name)
-{
-    for (int i = 0; i < s->n; i++)
-        if (!strcmp(s->metric[i].name, name)) return true;
-    return false;
-}
-
 static void report_run(rf_train_report *report, void *user, const char *event, double rate, const char *note)
 {
     const rf_train_progress p = {.event = event, .note = note, .learning_rate = rate};
@@ -241,9 +227,9 @@ static rf_status grid(const rf_ctx *ctx, const rf_finetune_options *o, rf_train_
             continue;
         }
         if (status) break;
-        if (!o->metric && !has_metric(&mean, metric)) metric = task->other_metric ? task->other_metric : "accuracy";
+        if (!o->metric && !value_of(&mean, metric)) metric = task->other_metric ? task->other_metric : "accuracy";
         const bool less = g == RF_GREATER_FALSE || (g == RF_GREATER_AUTO && rf__metric_is_error(metric));
-        const double value = metric_of(&mean, metric);
+        const double *found = value_of(&mean, metric), value = found ? *found : NAN;
         report_point(report, user, "", rate[i], metric, value);
         if (is_better(&top, rate[i], value, less) && metrics) *metrics = mean;
     }

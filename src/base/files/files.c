@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/files/held_folder.h"
 #include "base/files/path.h"
@@ -239,6 +240,14 @@ rf_status rf__temporary_open(const char *path, char *temporary, size_t size, int
         if (errno != EEXIST) break;
     }
     return refused(why, temporary, "create");
+}
+
+bool rf__two_numbers(const char *text, long *first)
+{
+    static const char digits[] = "0123456789";
+    const size_t n = strspn(text, digits), m = text[n] == '-' ? strspn(text + n + 1, digits) : 0;
+    *first = strtol(text, NULL, 10);
+    return n && m && !text[n + 1 + m];
 }
 
 rf_status rf__replaceable(const char *path, const char *begins, const char *what, rf_error *why)

@@ -369,6 +369,22 @@ static rf_status check_fasta(const rf__records *r, const row *head, rf_error *wh
                    "'text' for the sequences, and a column 'label'", short_path(r));
 }
 
+/* Columns that would be learned if they were read: negatives, which are refused, and what may be second texts. */
+static rf_status unread_columns(rf__records *r, const row *head, const fields *p, rf_error *why)
+{
+    static const char negative[] = "negative";
+    const int id = column(NULL, rf__usual_id, head);
+    for (int i = 0; i < (int)head->n; i++) {
+        const rf__text name = head->field[i];
+        if (name.size >= sizeof negative - 1 && !memcmp(name.at, negative, sizeof negative - 1))
+            return rf_fail(why, RF_EDATA, "%s: header: expected no column of negatives, got '%.*s'; they are read from "
+                           "lines of JSON: {\"text\": ..., \"pair\": ..., \"negative\": ...}", short_path(r),
+                           (int)rf__min64((int64_t)name.size, 60), name.at);
+        if (p->pair == -1 && i != p->text && i != p->label && i != id && !r->unread.size) r->unread = name;
+    }
+    return RF_OK;
+}
+
 static rf_status find_columns(const rf__layout *l, rf__records *r, const dialect *d, const row *head, fields *p,
                               bool *header, rf_error *why)
 {
@@ -393,15 +409,8 @@ static rf_status find_columns(const rf__layout *l, rf__records *r, const dialect
     p->id = l->with_labels ? -1 : column(l->id, rf__usual_id, head);
     if (p->id < 0 && !l->id) p->id = -1;                                    /* two columns "id" count as none */
     p->fields = head->n;
-    for (size_t i = 0; i < head->n && l->with_labels && l->format->negatives; i++)
-        if (head->field[i].size >= 8 && !memcmp(head->field[i].at, "negative", 8))
-            return rf_fail(why, RF_EDATA, "%s: header: expected no column of negatives, got '%.*s'; they are read from "
-                           "lines of JSON: {\"text\": ..., \"pair\": ..., \"negative\": ...}", short_path(r),
-                           (int)rf__min64((int64_t)head->field[i].size, 60), head->field[i].at);
-    const int id = column(NULL, rf__usual_id, head);
-    for (int i = 0; i < (int)head->n && l->with_labels && l->format->negatives && p->pair == -1 && !r->unread.size; i++)
-        if (i != p->text && i != p->label && i != id) r->unread = head->field[i];
-    if (p->text < 0) status = check_separator(r, l, d, head, true, why);
+    if (l->with_labels && l->format->negatives) status = unread_columns(r, head, p, why);
+    if (!status && p->text < 0) status = check_separator(r, l, d, head, true, why);
     if (!status) status = check_column(r, p->text, "text", l->text, head, why);
     if (!status && (l->pair || l->pairs || p->pair == -2))
         status = check_column(r, p->pair, "pair", l->pair, head, why);

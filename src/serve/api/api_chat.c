@@ -193,7 +193,6 @@ static void set_most(srv_request *r, writing *x)
     const int64_t left = context > 0 ? rf__min64(context - x->item[0].ids, limit) : limit;
     x->most = srv_int(r->in, "max_completion_tokens", srv_int(r->in, "max_tokens", left));
     x->o.max_new_tokens = x->most;
-    x->o.max_length = 0;
 }
 
 static const srv_form chat = {
@@ -220,8 +219,7 @@ void srv_api_chat(srv_request *r)
         srv_error(r, 422, "Validation", "`top_logprobs`: expected `logprobs`: true, too");
         return;
     }
-    x->o.do_sample = 1;
-    x->o.num_beams = 1;
+    srv_set_openai(x);
     srv_set_sampling(r, x, r->in);
     set_most(r, x);
     srv_write(r, x);

@@ -296,10 +296,8 @@ void srv_api_completions(srv_request *r)
     }
     if (!srv_read_stream(r, x)) return;
     x->most = 16; /* OpenAI's default */
-    x->o.do_sample = 1;
     x->o.temperature = 1;
-    x->o.num_beams = 1;
-    x->o.max_length = 0;
+    srv_set_openai(x);
     srv_set_sampling(r, x, r->in);
     if (!is_echo_alone(r, x) && !r->status) srv_write(r, x);
 }

@@ -439,6 +439,13 @@ writing *srv_new_writing(srv_request *r, const char *model, const srv_form *form
     return NULL;
 }
 
+void srv_set_openai(writing *x)
+{
+    x->o.do_sample = 1;
+    x->o.num_beams = 1;
+    x->o.max_length = 0;
+}
+
 /* Requests without a seed get different random numbers each time, also within a batch. */
 void srv_set_sampling(srv_request *r, writing *x, const json_t *in)
 {

@@ -78,6 +78,7 @@ struct writing {
 writing *srv_new_writing(srv_request *r, const char *model, const srv_form *form);
 bool srv_read_stops(srv_request *r, writing *x, const json_t *list);
 void srv_set_sampling(srv_request *r, writing *x, const json_t *in);
+void srv_set_openai(writing *x); /* before it: sampling, without the folder's beams and maximum                       */
 void srv_write(srv_request *r, writing *x);
 
 int64_t srv_prompt_tokens(const writing *x);

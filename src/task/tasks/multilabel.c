@@ -49,8 +49,7 @@ static rf_status labels(const rf__labeled *l, const rf__file_record *r, rf__labe
     return status;
 }
 
-/* A list of 0.0 and 1.0 has one number for each label. One of integers names labels, each at most once: 0 and 1 for
- * every label would name the first two of them. */
+/* Whether so far all lists are integers 0 and 1, and how many each has. */
 static void note_hot(rf__labeled *l, const json_t *list, size_t n)
 {
     size_t i;
@@ -60,6 +59,8 @@ static void note_hot(rf__labeled *l, const json_t *list, size_t n)
     l->hot = hot ? (int64_t)n : -1;
 }
 
+/* A list of 0.0 and 1.0 has one number for each label. One of integers names labels, each at most once: 0 and 1 for
+ * every label would name the first two of them. */
 static void check_list(rf__example *m, int64_t K)
 {
     const json_t *list = rf__record_member(m->record->json, m->l->layout.label);

@@ -91,16 +91,10 @@ static int by_place(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static rf_added *added_as(const rf_tokenizer_folder *f, const char *text)
-{
-    for (size_t i = 0; i < f->parts.added_n; i++)
-        if (!strcmp(f->parts.added[i].text, text)) return &f->parts.added[i];
-    return NULL;
-}
-
 /* All added tokens of the folder, in that order; freed with rf__free. */
 static rf_status place_tokens(rf_tokenizer_folder *f, const form *as, bool strips, placed **out)
 {
+    static const int64_t usual = (int64_t)INT32_MAX + 1;                        /* above all ids                      */
     rf_status status = RF_OK;
     for (size_t i = 0; i < RF_COUNT(keys) && !status; i++) {
         const char *name = name_of(f, as, i);
@@ -109,27 +103,22 @@ static rf_status place_tokens(rf_tokenizer_folder *f, const form *as, bool strip
                                                                       .id = RF_ADDED_OPEN, .special = true});
     }
     const size_t n = f->parts.added_n;
-    placed *list = status ? NULL : rf__alloc(f->ctx, (n + 1) * sizeof *list);
+    placed *list = status ? NULL : rf__calloc(f->ctx, n + 1, sizeof *list);
     if (!list) return status ? status : rf_fail(f->why, RF_ENOMEM, "%s: out of memory for added tokens", f->fast_path);
     for (size_t i = RF_COUNT(keys); i-- > 0;) {
         const char *name = name_of(f, as, i);
-        rf_added *a = name ? added_as(f, name) : NULL;
-        if (!a) continue;
-        a->special = true;
-        a->lstrip |= strips && i == MASK;
-        list[a - f->parts.added].place = (int64_t)INT32_MAX + 1 + (int64_t)i;
+        const size_t at = name ? rf__added_find(&f->parts.index, f->parts.added, name, strlen(name)) : n;
+        if (at >= n) continue;
+        f->parts.added[at].special = true;
+        f->parts.added[at].lstrip |= strips && i == MASK;
+        list[at].place = usual + (int64_t)i;
     }
     for (size_t i = 0; i < n; i++) {
         const rf_added *a = &f->parts.added[i];
-        bool usual = false;
-        for (size_t k = 0; k < RF_COUNT(keys) && !usual; k++) {
-            const char *name = name_of(f, as, k);
-            usual = name && !strcmp(name, a->text);
-        }
         list[i].a = *a;
-        list[i].a.normalized &= !usual;
+        if (list[i].place) list[i].a.normalized = false;                        /* a usual one                        */
+        else list[i].place = usual + (int64_t)(RF_COUNT(keys) + i);
         if (a->id >= 0) list[i].place = a->id;
-        else if (!usual) list[i].place = (int64_t)INT32_MAX + 1 + (int64_t)(RF_COUNT(keys) + i);
     }
     qsort(list, n, sizeof *list, by_place);
     *out = list;

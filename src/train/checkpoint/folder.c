@@ -169,27 +169,19 @@ size_t rf_folders_with(const char *folder, const char *file, char *out, size_t s
 
 /* ---- removing ---- */
 
-/* Whether the text after "tmp-" is two numbers: <pid>-<n>, or <step>-<pid>. */
-static bool is_numbers(const char *text)
-{
-    static const char digits[] = "0123456789";
-    const size_t n = strspn(text, digits), m = text[n] == '-' ? strspn(text + n + 1, digits) : 0;
-    return n && m && !text[n + 1 + m];
-}
-
 /* .tmp-<step>-<pid> and .tmp-old-<step>-<pid>: a checkpoint that is being written or removed (checkpoint.c). */
 static bool is_checkpoint_of_ended(const char *name)
 {
-    if (strncmp(name, ".tmp-", 5)) return false;
-    return is_numbers(name + (strncmp(name + 5, "old-", 4) ? 5 : 9));
+    long step;
+    return !strncmp(name, ".tmp-", 5) && rf__two_numbers(name + (strncmp(name + 5, "old-", 4) ? 5 : 9), &step);
 }
 
 /* Where NAME ends if `name` is NAME.tmp-<pid>-<n>; NULL: it is not. */
-static const char *temporary_mark(const char *name)
+static const char *temporary_mark(const char *name, long *pid)
 {
     const char *mark = NULL;
     for (const char *at = name; (at = strstr(at, ".tmp-")); at++) mark = at;
-    return mark && mark > name && is_numbers(mark + 5) ? mark : NULL;
+    return mark && mark > name && rf__two_numbers(mark + 5, pid) ? mark : NULL;
 }
 
 void rf__folder_unmake(const char *folder, int lock)
@@ -213,14 +205,15 @@ void rf__folder_unmake(const char *folder, int lock)
 void rf__folder_sweep_files(const char *folder, bool (*own)(void *user, const char *name), void *user)
 {
     char path[4096], target[256];
+    long pid;
     rf__os_state st;
     rf__os_folder *f = rf__os_folder_open(folder);
     for (const char *name; f && (name = rf__os_next(f, NULL));) {
-        const char *mark = temporary_mark(name);
+        const char *mark = temporary_mark(name, &pid);
         if (!mark || (size_t)(mark - name) >= sizeof target) continue;
         snprintf(target, sizeof target, "%.*s", (int)(mark - name), name);
         const bool cache = !strcmp(target, RF_FILE_TOKENS);
-        if (!own(user, target) || (!cache && !rf__os_process_ended(strtol(mark + 5, NULL, 10)))) continue;
+        if (!own(user, target) || (!cache && !rf__os_process_ended(pid))) continue;
         if (!rf__path(path, sizeof path, folder, name, NULL) && !rf__os_look_link(path, &st) && st.kind == RF__OS_FILE)
             (void)rf__os_remove(path);
     }
