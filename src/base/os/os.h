@@ -59,9 +59,10 @@ static inline bool rf__os_is_slash(char c) { return c == '/'; }
 #endif
 const char *rf__os_last_slash(const char *path);                        /* NULL: there is none */
 
+/* A volume of 0 is unknown: that of standard output under Wine. */
 static inline bool rf__os_same(const rf__os_state *a, const rf__os_state *b)
 {
-    return a->volume == b->volume && a->number == b->number;
+    return a->number == b->number && (a->volume == b->volume || !a->volume || !b->volume);
 }
 
 /* How a file is opened: one of the first two, and any of the others. */

@@ -25,7 +25,9 @@ for file in text.txt run/model.safetensors; do
     cmp "$file" before || fail "$file was changed"
 done
 expect 4 'v.npy: the command has written' "$program" embed -q -m run -o v.npy --profile v.npy text.txt
-expect 0 '' "$program" embed -q -m run -o v.npy --profile /dev/null text.txt
+null=nul
+[ -z "$posix" ] || null=/dev/null
+expect 0 '' "$program" embed -q -m run -o v.npy --profile $null text.txt
 expect 2 'out: expected another file than that of standard output' "$program" embed -q -m run --profile out text.txt
 cp trace.json kept
 ! "$program" embed -q -m run --profile trace.json text.txt >> trace.json 2> err || fail "a profile in the file of standard output"
