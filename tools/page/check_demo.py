@@ -154,6 +154,8 @@ ERRORS = """(async () => {
   await failing(() => roformer.open("a", { "config.json": { length: 4.2e9 } }));
   await failing(() => roformer.open("a", { "config.json": new TextEncoder().encode("{}") }));
   await failing(() => roformer.ask("fill_mask", { inputs: "a" }));
+  roformer.name("a");
+  await failing(() => roformer.ask("fill_mask", { inputs: "a" }));
   await failing(() => roformer.ask("fill_mask", { inputs: 1 }));
   said.push(JSON.stringify(roformer.ask("v1/models").data.map((m) => [m.id, !!m.can])));
   said.push(String(roformer.call("no").status), String(roformer.call("health").status));
@@ -165,7 +167,7 @@ def errors_are_sentences(files, browser):
     browser.open(address(files, "fill-mask"))
     said = browser.do(ERRORS)
     expected = ("no SIMD instructions", "cannot be loaded: status 404", "cannot be loaded: status 404",
-                "not enough memory: 4200000000 bytes", "model a: ", "the model is being loaded", "`inputs`",
+                "not enough memory: 4200000000 bytes", "model a: ", "no model is open", "the model is being loaded", "`inputs`",
                 '[["a",false]]', "404", "503")
     expect(len(said) == len(expected), said)
     for sentence, words in zip(said, expected):
