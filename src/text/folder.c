@@ -41,17 +41,41 @@ static bool has_nul(const json_t *x)
     return found;
 }
 
+bool rf__folder_parse_fast(rf_tokenizer_folder *f, const char *text, size_t size)
+{
+    rf_error part = {0};
+    size_t rest;
+    if (rf__vocabulary_read(&f->pieces, f->ctx, text, size, &f->rest, &rest))
+        return rf_fail(f->why, RF_ENOMEM, "%s: out of memory for its pieces", f->fast_path), false;
+    if (f->rest) f->fast = rf__json_parse(f->rest, rest, JSON_DECODE_INT_AS_REAL, f->fast_path, &part);
+    if (!f->fast) {                                       /* errors name lines and bytes of the whole text            */
+        rf__folder_forget_fast(f);
+        f->fast = rf__json_parse(text, size, JSON_DECODE_INT_AS_REAL, f->fast_path, f->why);
+    }
+    return f->fast;
+}
+
+void rf__folder_forget_fast(rf_tokenizer_folder *f)
+{
+    json_decref(f->fast);
+    rf__free(f->ctx, f->text);
+    rf__free(f->ctx, f->rest);
+    rf__vocabulary_clear(&f->pieces);
+    f->fast = NULL;
+    f->text = f->rest = NULL;
+}
+
 /* tokenizer.json, whose pieces may have U+0000. */
 static rf_status read_fast(rf_tokenizer_folder *f)
 {
     char *text;
-    size_t size;
-    const rf_status status = rf__read_file(f->ctx, f->fast_path, RF_TOKENIZER_FILE, &text, &size, f->why);
+    const rf_status status = rf__read_file(f->ctx, f->fast_path, RF_TOKENIZER_FILE, &text, &f->bytes, f->why);
     if (status) return status;
-    f->nul = rf__json_hide_nul(text, size);
-    f->fast = rf__json_parse(text, size, JSON_DECODE_INT_AS_REAL, f->fast_path, f->why);
-    rf__free(f->ctx, text);
-    if (!f->fast) return f->why->code;
+    f->nul = rf__json_hide_nul(text, f->bytes);
+    const bool parsed = rf__folder_parse_fast(f, text, f->bytes);
+    if (parsed && !f->nul) f->text = text;
+    else rf__free(f->ctx, text);
+    if (!parsed) return f->why->code;
     if (!f->nul || !has_nul(f->fast)) return RF_OK;
     return rf_fail(f->why, RF_EUNSUPPORTED, "%s: expected U+0000 only in model.vocab and model.merges, got \\u0000 in "
                    "another member; remove it", f->fast_path);
@@ -78,11 +102,12 @@ rf_status rf__folder_flag(rf_tokenizer_folder *f, const char *path, const json_t
 }
 
 /* An integer in 0 .. RF_TOKENIZER_FILE, or -1. */
-int64_t rf__whole_number(const json_t *x)
+int64_t rf__whole(double value)
 {
-    const double value = json_is_number(x) ? json_number_value(x) : -1;
     return value >= 0 && value <= RF_TOKENIZER_FILE && value == (double)(int64_t)value ? (int64_t)value : -1;
 }
+
+int64_t rf__whole_number(const json_t *x) { return json_is_number(x) ? rf__whole(json_number_value(x)) : -1; }
 
 /* A token as "text" or {"content": "text", ...}; NULL if it is neither. */
 static const char *token_text(const json_t *x)
@@ -499,9 +524,9 @@ static void close_folder(rf_tokenizer_folder *f)
 {
     json_decref(f->config);
     json_decref(f->map);
-    json_decref(f->fast);
     json_decref(f->legacy);
     json_decref(f->model);
+    rf__folder_forget_fast(f);
     rf__folder_forget_added(f);
 }
 

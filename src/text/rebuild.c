@@ -95,8 +95,10 @@ static rf_status put_part(rf_tokenizer_folder *f, const char *part, json_t *valu
 /* The id of a piece or an added token; 0: there is none. */
 static json_int_t id_of(const rf_tokenizer_folder *f, const char *name)
 {
+    const rf__piece *piece = rf__vocabulary_find(&f->pieces, name);
     const json_t *x = json_object_get(json_object_get(json_object_get(f->fast, "model"), "vocab"), name), *one;
     size_t i;
+    if (piece) return (json_int_t)piece->value;
     json_array_foreach(json_object_get(f->fast, "added_tokens"), i, one) {
         const char *own = json_string_value(json_object_get(one, "content"));
         if (!x && own && !strcmp(own, name)) x = json_object_get(one, "id");
@@ -297,21 +299,74 @@ static char *with_nul(const rf_ctx *ctx, const char *json)
     return out;
 }
 
-rf_status rf__folder_rewrite(rf_tokenizer_folder *f, char **text, size_t *size)
+/* f->rest after the changes; NULL: nothing changes. */
+static rf_status rewrite(rf_tokenizer_folder *f, json_t **out)
 {
     json_t *const read = f->fast;
-    if (!f->rebuilt) return RF_OK;
-    if (f->nul) rf__json_hide_nul(*text, *size);
-    f->fast = rf__json_parse(*text, *size, 0, f->fast_path, f->why);               /* with integers, as in the file   */
-    rf_status status = f->fast ? rf__folder_rebuild(f) : f->why->code;
-    char *dump = status ? NULL : rf__json_dump(f->fast, JSON_COMPACT);
-    char *fresh = !dump ? NULL : f->nul ? with_nul(f->ctx, dump) : rf__strdup(f->ctx, dump);
-    free(dump);
-    json_decref(f->fast);
+    if (!f->rebuilt || !f->rest) return RF_OK;
+    f->fast = rf__json_parse(f->rest, strlen(f->rest), 0, f->fast_path, f->why);   /* with integers, as in the file   */
+    const rf_status status = f->fast ? rf__folder_rebuild(f) : f->why->code;
+    if (status) json_decref(f->fast);
+    else *out = f->fast;
     f->fast = read;
-    if (!fresh) return status ? status : rf_fail(f->why, RF_ENOMEM, "%s: out of memory", f->fast_path);
-    rf__free(f->ctx, *text);
-    *text = fresh;
-    *size = strlen(fresh);
-    return RF_OK;
+    return status;
+}
+
+rf_status rf__keep_file(rf_tokenizer_folder *f, rf__saved_file *k)
+{
+    rf_status status = RF_OK;
+    k->nul = f->nul;
+    if (!k->text && f->text) {
+        k->text = f->text;
+        k->bytes = f->bytes;
+        f->text = NULL;
+    }
+    if (!k->text) status = rf__read_file(f->ctx, f->fast_path, RF_TOKENIZER_FILE, &k->text, &k->bytes, f->why);
+    return status ? status : rewrite(f, &k->changed);
+}
+
+/* Gives `to` the members of `from`, except those named. */
+static bool take_members(json_t *to, const json_t *from, const char *const except[])
+{
+    const char *key;
+    json_t *x;
+    void *next;
+    bool done = true;
+    json_object_foreach_safe(to, next, key, x)
+        if (!json_object_get(from, key)) json_object_del(to, key);
+    json_object_foreach((json_t *)(uintptr_t)from, key, x) {
+        size_t i = 0;
+        while (except[i] && strcmp(except[i], key) != 0) i++;
+        done &= except[i] || !json_object_set(to, key, x);
+    }
+    return done;
+}
+
+const char *rf__saved_text(const rf_ctx *ctx, const rf__saved_file *k, char **own, size_t *size)
+{
+    static const char *const model[] = {"model", NULL}, *const lists[] = {"vocab", "merges", NULL};
+    rf_error unread = {0};
+    *own = NULL;
+    *size = k->bytes;
+    if (!k->changed) return k->text;
+    char *text = rf__alloc(ctx, k->bytes + 1);
+    if (!text) return NULL;
+    memcpy(text, k->text, k->bytes);
+    if (k->nul) rf__json_hide_nul(text, k->bytes);
+    json_t *all = rf__json_parse(text, k->bytes, 0, "", &unread);
+    const bool done = all && take_members(all, k->changed, model) &&
+                      take_members(json_object_get(all, "model"), json_object_get(k->changed, "model"), lists);
+    char *dump = done ? rf__json_dump(all, JSON_COMPACT) : NULL;
+    if (dump) *own = k->nul ? with_nul(ctx, dump) : rf__strdup(ctx, dump);
+    *size = *own ? strlen(*own) : 0;
+    free(dump);
+    json_decref(all);
+    rf__free(ctx, text);
+    return *own;
+}
+
+void rf__saved_clear(const rf_ctx *ctx, rf__saved_file *k)
+{
+    rf__free(ctx, k->text);
+    json_decref(k->changed);
 }

@@ -179,6 +179,16 @@ bool rf__ready_copy(const rf_tokenizer *t, rf_ready_files *f, const char *name, 
     return true;
 }
 
+bool rf__ready_saved(const rf_tokenizer *t, rf_ready_files *to, const rf__saved_file *k)
+{
+    size_t size;
+    char *own;
+    const char *text = rf__saved_text(t->ctx, k, &own, &size);
+    const bool ready = text && rf__ready_copy(t, to, RF_FILE_TOKENIZER, text, size);
+    rf__free(t->ctx, own);
+    return ready;
+}
+
 bool rf__ready_json(const rf_tokenizer *t, rf_ready_files *f, const char *name, json_t *value)
 {
     size_t size = 0;

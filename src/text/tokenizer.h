@@ -14,6 +14,7 @@
 #include "base/json.h"
 #include "roformer/inspect/files.h"
 #include "roformer/tokenizer.h"
+#include "text/vocabulary.h"
 #include "text/unicode/unicode.h"
 
 enum { RF_UNK, RF_CLS, RF_SEP, RF_PAD, RF_MASK, RF_SPECIALS };
@@ -23,6 +24,7 @@ typedef struct rf_tokenizer_row rf_tokenizer_row;
 typedef struct rf_tokenizer_folder rf_tokenizer_folder;
 typedef struct rf_ready_files rf_ready_files;
 typedef struct rf_language_row rf_language_row;
+typedef struct rf__saved_file { char *text; size_t bytes; json_t *changed; bool nul; } rf__saved_file;
 
 /* An added token: it is matched in the raw text before any other step. */
 typedef struct rf_added {
@@ -269,6 +271,9 @@ struct rf_tokenizer_folder {
     bool all;                           /* it leaves everything to tokenizer.json                                     */
     json_t *fast;                       /* tokenizer.json: always if `all`, otherwise if the row reads it             */
     char fast_path[RF_PATH];
+    char *text, *rest;                  /* the file's text, until a row takes it; and that without the vocabulary     */
+    size_t bytes;
+    rf__vocabulary pieces;              /* its vocabulary and merges, which are then empty in `fast`; or none         */
     bool nul;                           /* its pieces have RF__JSON_NUL in place of U+0000                            */
     json_t *legacy;                     /* added_tokens.json, or NULL                                                 */
     bool rebuilt;                       /* the settings changed f->fast                                               */
@@ -283,6 +288,9 @@ struct rf_tokenizer_folder {
  * transformers writes 10^30 for "no limit" (model_max_length). */
 rf_status rf__folder_json(rf_tokenizer_folder *f, const char *name, char path[RF_PATH], json_t **out);
 rf_status rf__folder_fast(rf_tokenizer_folder *f);        /* tokenizer.json with what the settings change; or nothing */
+/* Sets f->fast, f->rest and f->pieces from the text of a tokenizer.json, or f->why. */
+bool rf__folder_parse_fast(rf_tokenizer_folder *f, const char *text, size_t size);
+void rf__folder_forget_fast(rf_tokenizer_folder *f);
 rf_status rf__folder_flag(rf_tokenizer_folder *f, const char *path, const json_t *object, const char *key, int null,
                           int *out);
 /* The row of the class in the settings or config.json; otherwise that of the folder's files and the model type, or the
@@ -304,12 +312,18 @@ const char *rf__folder_pieces(const rf_tokenizer_folder *f);
 bool rf__folder_is(const rf_tokenizer_folder *f, const char *class, const char *model_type);
 rf_status rf__folder_is_new(rf_tokenizer_folder *f, bool *out);      /* whether transformers 5 wrote the folder       */
 rf_status rf__folder_rebuild(rf_tokenizer_folder *f);     /* what the settings change in f->fast                      */
-rf_status rf__folder_rewrite(rf_tokenizer_folder *f, char **text, size_t *size);   /* the same in the file's text     */
+/* The tokenizer.json of a folder, for saving: its text, and what the settings change in it.  Empty, or the text of one
+ * that was made, before rf__keep_file. */
+rf_status rf__keep_file(rf_tokenizer_folder *f, rf__saved_file *k);
+/* The text with these changes; *own is freed with rf__free.  NULL: no memory. */
+const char *rf__saved_text(const rf_ctx *ctx, const rf__saved_file *k, char **own, size_t *size);
+void rf__saved_clear(const rf_ctx *ctx, rf__saved_file *k);
 rf_status rf__folder_lowers(rf_tokenizer_folder *f);      /* sets f->lowers                                           */
 /* A TemplateProcessing with bos_token before and eos_token after a text if add_bos_token and add_eos_token say so;
  * `first`, `last`: the defaults. */
 rf_status rf__folder_ends(rf_tokenizer_folder *f, int first, int last, json_t **out);
-int64_t rf__whole_number(const json_t *x);                            /* 0 .. RF_TOKENIZER_FILE, or -1                */
+int64_t rf__whole(double x);                                          /* 0 .. RF_TOKENIZER_FILE, or -1                */
+int64_t rf__whole_number(const json_t *x);                            /* the same of a value                          */
 /* "BPE", "WordPiece", "WordLevel" or "Unigram": what the member "model" of a tokenizer.json is, from its type or, in
  * old files, from its members; NULL: none of them. */
 const char *rf__model_kind(const json_t *model);
@@ -332,6 +346,9 @@ struct rf_ready_files {
 
 /* Adds a copy of `size` bytes, which may be 0.  False: no memory. */
 bool rf__ready_copy(const rf_tokenizer *t, rf_ready_files *to, const char *name, const void *data, size_t size);
+
+/* Adds a copy of rf__saved_text as tokenizer.json.  False: no memory. */
+bool rf__ready_saved(const rf_tokenizer *t, rf_ready_files *to, const rf__saved_file *k);
 
 /* Adds the text of `value`, which is freed.  False: no memory. */
 bool rf__ready_json(const rf_tokenizer *t, rf_ready_files *to, const char *name, json_t *value);

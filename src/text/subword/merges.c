@@ -266,7 +266,7 @@ rf_status rf__folder_made(rf_tokenizer_folder *f, json_t *all, char **text, size
     *text = dumped ? rf__alloc(f->ctx, *size + 1) : NULL;
     if (*text) {
         memcpy(*text, dumped, *size + 1);
-        f->fast = rf__json_parse(*text, *size, JSON_DECODE_INT_AS_REAL, f->fast_path, f->why);
+        rf__folder_parse_fast(f, *text, *size);
     }
     free(dumped);
     if (*text && f->fast) return RF_OK;

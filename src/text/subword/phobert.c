@@ -292,14 +292,23 @@ static rf_status list_tokens(const reading *r, phobert *t)
 
 static rf_status read_model(const reading *r, phobert *t)
 {
-    json_t *model = json_pack("{s:s, s:s, s:s, s:b, s:O, s:O}", "type", "BPE", "unk_token", nothing,
-                              "end_of_word_suffix", ends, "fuse_unk", 0, "vocab", r->vocab, "merges", r->merges);
+    json_t *all = json_pack("{s:{s:s, s:s, s:s, s:b, s:O, s:O}}", "model", "type", "BPE", "unk_token", nothing,
+                            "end_of_word_suffix", ends, "fuse_unk", 0, "vocab", r->vocab, "merges", r->merges);
+    char *text = rf__json_dump(all, JSON_COMPACT), *rest = NULL;
     const size_t n = json_array_size(r->ids);
+    size_t rest_size;
+    rf__vocabulary pieces = {NULL};
     t->id = rf__calloc(r->f->ctx, n + 1, sizeof *t->id);
-    rf_status status = model && t->id ? RF_OK : no_memory(r);
-    if (!status) status = rf__piece_model_read(&t->pieces, r->f->ctx, model, false, r->path[1], r->f->why);
+    rf_status status = !text || !t->id || rf__vocabulary_read(&pieces, r->f->ctx, text, strlen(text), &rest, &rest_size)
+                           ? no_memory(r) : RF_OK;
+    if (!status)
+        status = rf__piece_model_read(&t->pieces, r->f->ctx, json_object_get(all, "model"), &pieces, false, r->path[1],
+                                      r->f->why);
     for (size_t i = 0; i < n && !status; i++) t->id[i] = (int32_t)json_integer_value(json_array_get(r->ids, i));
-    json_decref(model);
+    rf__vocabulary_clear(&pieces);
+    rf__free(r->f->ctx, rest);
+    free(text);
+    json_decref(all);
     return status;
 }
 

@@ -38,9 +38,10 @@ typedef struct rf__piece_model {
     size_t longest;                     /* WordPiece: characters of a word, which is unknown if it has more           */
 } rf__piece_model;
 
-/* From the member "model"; `path` is the name of the file. nul: its strings have RF__JSON_NUL in place of U+0000. */
-rf_status rf__piece_model_read(rf__piece_model *p, const rf_ctx *ctx, const json_t *model, bool nul, const char *path,
-                               rf_error *why);
+/* From the member "model", whose vocabulary and merges are in `from` (none: they have another shape, an error); `path`
+ * is the name of the file. nul: its strings have RF__JSON_NUL in place of U+0000. */
+rf_status rf__piece_model_read(rf__piece_model *p, const rf_ctx *ctx, const json_t *model, const rf__vocabulary *from,
+                               bool nul, const char *path, rf_error *why);
 void rf__piece_model_clear(rf__piece_model *p);
 int32_t rf__piece_model_find(const rf__piece_model *p, const char *text, size_t size);          /* -1: none           */
 

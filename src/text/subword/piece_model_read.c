@@ -55,16 +55,17 @@ static bool prepare(rf__piece_model *p, size_t bytes, int32_t n)
     return p->names && p->token && rf__trie_begin(&p->names_trie, p->ctx);
 }
 
-static rf_status put_piece(rf__piece_model *p, char **name, const char *text, int64_t id, const char *path,
+static rf_status put_piece(rf__piece_model *p, char **name, const rf__piece *piece, int64_t id, const char *path,
                            rf_error *why)
 {
+    const char *const text = piece->name;
+    const size_t size = piece->size + 1;
     if (id < 0 || id >= p->n)
         return rf_fail(why, RF_EDATA, "%s: model.vocab: \"%.60s\": expected an id from 0 to %d, got %lld", path,
                        rf__printable(text).text, (int)p->n - 1, (long long)id);
     if (p->token[id])
         return rf_fail(why, RF_EDATA, "%s: model.vocab: id %lld belongs to \"%.60s\" and to \"%.60s\"", path,
                        (long long)id, rf__printable(p->token[id]).text, rf__printable(text).text);
-    const size_t size = strlen(text) + 1;
     p->token[id] = memcpy(*name, text, size);
     *name += size;
     if (!p->nul)
@@ -95,51 +96,23 @@ static void find_bytes(rf__piece_model *p)
     }
 }
 
-/* A score as tokenizers reads it: the digits as an integer, rounded to a double, divided by a power of ten, which is
- * rounded once more (serde_json without float_roundtrip).  It decides between segmentations that are equally likely. */
-static double score_of(const json_t *x)
-{
-    const double exact = json_number_value(x), size = fabs(exact);
-    char text[40] = "";
-    uint64_t digits = 0;
-    int n = 0;
-    if (size < 1e-4 || size >= 1e15) return exact;
-    for (int most = 15; most <= 17; most++) {                               /* as few as the file has         */
-        snprintf(text, sizeof text, "%.*e", most - 1, size);
-        if (strtod(text, NULL) == size) break;
-    }
-    const char *e = strchr(text, 'e');
-    for (const char *p = text; p < e; p++)
-        if (*p >= '0' && *p <= '9') digits = 10 * digits + (uint64_t)(*p - '0'), n++;
-    const int power = n - 1 - (int)strtol(e + 1, NULL, 10);
-    double ten = 1;
-    for (int i = 0; i < power && i < 22; i++) ten *= 10;                                   /* exact                  */
-    return power < 0 || power > 22 ? exact : copysign((double)digits / ten, exact);
-}
-
 /* [["piece", log p], ...] and unk_id. */
-static rf_status read_unigram(rf__piece_model *p, const json_t *model, const char *path, rf_error *why)
+static rf_status read_unigram(rf__piece_model *p, const json_t *model, const rf__vocabulary *from, const char *path,
+                              rf_error *why)
 {
-    json_t *list = json_object_get(model, "vocab"), *x;
-    const size_t n = json_array_size(list);
-    const int64_t unk = rf__whole_number(json_object_get(model, "unk_id"));
-    size_t bytes = 0, i;
+    const json_t *list = json_object_get(model, "vocab"), *unknown = json_object_get(model, "unk_id");
+    const size_t n = json_is_array(list) ? from->n : 0;
+    const int64_t unk = rf__whole_number(unknown);
+    size_t bytes = 0;
     rf_status status = RF_OK;
     if (!n || n > MOST_PIECES)
         return rf_fail(why, RF_EDATA, "%s: model.vocab: expected a list of 1 to %d pieces, got %s", path, MOST_PIECES,
                        rf__json_shown(list).text);
-    const json_t *unknown = json_object_get(model, "unk_id");
     if (unknown && !json_is_null(unknown) && (unk < 0 || unk >= (int64_t)n))
         return rf_fail(why, RF_EDATA,
                        "%s: model.unk_id: expected a number from 0 to %zu, the piece for unknown text, got %s", path,
                        n - 1, rf__json_shown(unknown).text);
-    json_array_foreach(list, i, x) {
-        const char *name = json_string_value(json_array_get(x, 0));
-        if (!name || !json_is_number(json_array_get(x, 1)))
-            return rf_fail(why, RF_EDATA, "%s: model.vocab: piece %zu: expected a text and a number, got other values",
-                           path, i);
-        bytes += strlen(name) + 1;
-    }
+    for (size_t i = 0; i < n; i++) bytes += from->piece[i].size + 1;
     p->score = rf__calloc(p->ctx, n, sizeof *p->score);
     if (!p->score || !prepare(p, bytes, (int32_t)n)) return no_memory(path, why);
     char *name = p->names;
@@ -147,28 +120,25 @@ static rf_status read_unigram(rf__piece_model *p, const json_t *model, const cha
     p->must = true;
     p->unk = (int32_t)unk;
     p->lowest = INFINITY;
-    json_array_foreach(list, i, x) {
-        p->score[i] = score_of(json_array_get(x, 1));
+    for (size_t i = 0; i < n && !status; i++) {
+        p->score[i] = from->piece[i].value;
         if (p->score[i] < p->lowest) p->lowest = p->score[i];
-        status = put_piece(p, &name, json_string_value(json_array_get(x, 0)), (int64_t)i, path, why);
-        if (status) return status;
+        status = put_piece(p, &name, &from->piece[i], (int64_t)i, path, why);
     }
-    return RF_OK;
+    return status;
 }
 
 /* "a b", or ["a", "b"]: the result is a, then b without the prefix of what continues a word.  Of equal pairs the last
  * one counts. */
-static rf_status read_merge(rf__piece_model *p, const json_t *x, size_t rank, rf__growing *both_names, const char *path,
-                            rf_error *why)
+static rf_status read_merge(rf__piece_model *p, const rf__piece_pair *x, size_t rank, rf__growing *both_names,
+                            const char *path, rf_error *why)
 {
-    const char *text = json_string_value(x), *blank = text ? strchr(text, ' ') : NULL;
-    const char *a = text ? text : json_string_value(json_array_get(x, 0));
-    const char *b = text ? blank ? blank + 1 : NULL : json_string_value(json_array_get(x, 1));
-    const size_t a_size = blank ? (size_t)(blank - text) : a ? strlen(a) : 0, b_size = b ? strlen(b) : 0;
+    const char *a = x->a, *blank = x->b ? NULL : strchr(a, ' '), *b = blank ? blank + 1 : x->b;
+    const size_t a_size = blank ? (size_t)(blank - a) : x->a_size, b_size = b ? strlen(b) : 0;
     both_names->n = 0;
-    if (!a || !b || b_size < p->prefix_size || (text && strchr(b, ' ')))
-        return rf_fail(why, RF_EDATA, "%s: model.merges: merge %zu: expected two pieces, got %s", path, rank,
-                       rf__json_shown(x).text);
+    if (!b || b_size < p->prefix_size || (blank && strchr(b, ' ')))
+        return rf_fail(why, RF_EDATA, "%s: model.merges: merge %zu: expected two pieces, got \"%.60s\"", path, rank,
+                       rf__printable(x->b ? x->b : a).text);
     if (!rf__subwords_append(both_names, a, a_size) ||
         !rf__subwords_append(both_names, b + p->prefix_size, b_size - p->prefix_size))
         return no_memory(path, why);
@@ -187,19 +157,17 @@ static rf_status read_merge(rf__piece_model *p, const json_t *x, size_t rank, rf
 }
 
 /* In a list of texts, lines of merges.txt, "#version: 0.2" is none. */
-static rf_status read_merges(rf__piece_model *p, const json_t *model, const char *path, rf_error *why)
+static rf_status read_merges(rf__piece_model *p, const json_t *model, const rf__vocabulary *from, const char *path,
+                             rf_error *why)
 {
-    size_t i;
-    json_t *x, *list = json_object_get(model, "merges");
+    const json_t *list = json_object_get(model, "merges");
     rf__growing names = {.ctx = p->ctx};
     rf_status status = RF_OK;
     if (!json_is_array(list)) return rf_fail(why, RF_EDATA, "%s: model.merges: expected a list, got %s", path,
                                              rf__json_shown(list).text);
-    json_array_foreach(list, i, x) {
-        const char *line = json_string_value(x);
-        if (line && !strncmp(line, "#version", strlen("#version"))) continue;
-        if (!status) status = read_merge(p, x, i, &names, path, why);
-    }
+    for (size_t i = 0; i < from->merges && !status; i++)
+        if (strncmp(from->merge[i].a, "#version", strlen("#version")) != 0 || from->merge[i].b)
+            status = read_merge(p, &from->merge[i], i, &names, path, why);
     rf__free(p->ctx, names.at);
     return status;
 }
@@ -214,18 +182,17 @@ static rf_status read_affix(const rf__piece_model *p, const json_t *model, const
 }
 
 /* {"piece": id, ...} */
-static rf_status read_vocab(rf__piece_model *p, const json_t *model, const char *path, rf_error *why)
+static rf_status read_vocab(rf__piece_model *p, const json_t *model, const rf__vocabulary *from, const char *path,
+                            rf_error *why)
 {
-    json_t *map = json_object_get(model, "vocab"), *x;
-    const char *key;
-    const size_t n = json_object_size(map);
+    const json_t *map = json_object_get(model, "vocab");
+    const size_t n = json_is_object(map) ? from->n : 0;
     size_t bytes = 0;
     int64_t most = -1;
     rf_status status = RF_OK;
-    json_object_foreach(map, key, x) {
-        const int64_t id = rf__whole_number(x);
-        if (id > most) most = id;
-        bytes += strlen(key) + 1;
+    for (size_t i = 0; i < n; i++) {
+        most = rf__max64(most, rf__whole(from->piece[i].value));
+        bytes += from->piece[i].size + 1;
     }
     if (!n || most < 0 || most >= MOST_PIECES || (uint64_t)most > 4 * (uint64_t)n + 65536)
         return rf_fail(why, RF_EDATA, "%s: model.vocab: expected an object of pieces with ids below %d, got %s", path,
@@ -233,8 +200,8 @@ static rf_status read_vocab(rf__piece_model *p, const json_t *model, const char 
     if (!prepare(p, bytes, (int32_t)most + 1)) return no_memory(path, why);
     p->pieces = (int32_t)n;
     char *name = p->names;
-    json_object_foreach(map, key, x)
-        if (!status) status = put_piece(p, &name, key, rf__whole_number(x), path, why);
+    for (size_t i = 0; i < n && !status; i++)
+        status = put_piece(p, &name, &from->piece[i], rf__whole(from->piece[i].value), path, why);
     return status;
 }
 
@@ -250,11 +217,12 @@ static bool begins_pieces(const rf__piece_model *p)
 }
 
 /* The members of BPE, WordPiece and WordLevel. */
-static rf_status read_words(rf__piece_model *p, const json_t *model, const char *path, rf_error *why)
+static rf_status read_words(rf__piece_model *p, const json_t *model, const rf__vocabulary *from, const char *path,
+                            rf_error *why)
 {
     const json_t *unk = json_object_get(model, "unk_token"),
                  *longest = json_object_get(model, "max_input_chars_per_word");
-    rf_status status = read_vocab(p, model, path, why);
+    rf_status status = read_vocab(p, model, from, path, why);
     if (!status && p->kind != RF_PIECES_WORDLEVEL)
         status = read_affix(p, model, "continuing_subword_prefix", &p->prefix, &p->prefix_size, path, why);
     if (status) return status;
@@ -266,13 +234,41 @@ static rf_status read_words(rf__piece_model *p, const json_t *model, const char 
     p->whole = json_is_true(json_object_get(model, "ignore_merges"));
     p->dropout = json_number_value(json_object_get(model, "dropout"));
     status = read_affix(p, model, "end_of_word_suffix", &p->suffix, &p->suffix_size, path, why);
-    if (!status) status = read_merges(p, model, path, why);
+    if (!status) status = read_merges(p, model, from, path, why);
     p->apart = p->must && !p->whole && !p->prefix_size && !p->suffix_size && begins_pieces(p);
     return status;
 }
 
-rf_status rf__piece_model_read(rf__piece_model *p, const rf_ctx *ctx, const json_t *model, bool nul, const char *path,
-                               rf_error *why)
+static bool is_texts(const json_t *x, size_t n)
+{
+    bool all = json_is_array(x) && json_array_size(x) == n;
+    for (size_t i = 0; i < n; i++) all = all && json_is_string(json_array_get(x, i));
+    return all;
+}
+
+/* Names the first piece or merge that has another shape, if one has. */
+static rf_status check_shapes(const json_t *model, const char *path, rf_error *why)
+{
+    json_t *vocab = json_object_get(model, "vocab"), *x;
+    const char *key;
+    size_t i;
+    json_array_foreach(vocab, i, x)
+        if (json_array_size(x) != 2 || !json_is_string(json_array_get(x, 0)) || !json_is_number(json_array_get(x, 1)))
+            return rf_fail(why, RF_EDATA, "%s: model.vocab: piece %zu: expected a text and a number, got %s", path, i,
+                           rf__json_shown(x).text);
+    json_object_foreach(vocab, key, x)
+        if (!json_is_number(x))
+            return rf_fail(why, RF_EDATA, "%s: model.vocab: \"%.60s\": expected an id, got %s", path,
+                           rf__printable(key).text, rf__json_shown(x).text);
+    json_array_foreach(json_object_get(model, "merges"), i, x)
+        if (!json_is_string(x) && !is_texts(x, 2))
+            return rf_fail(why, RF_EDATA, "%s: model.merges: merge %zu: expected two pieces, got %s", path, i,
+                           rf__json_shown(x).text);
+    return RF_OK;
+}
+
+rf_status rf__piece_model_read(rf__piece_model *p, const rf_ctx *ctx, const json_t *model, const rf__vocabulary *from,
+                               bool nul, const char *path, rf_error *why)
 {
     const char *kind = rf__model_kind(model);
     *p = (rf__piece_model){.ctx = ctx, .unk = -1, .nul = nul};
@@ -282,7 +278,8 @@ rf_status rf__piece_model_read(rf__piece_model *p, const rf_ctx *ctx, const json
     while (strcmp(kind, kind_name[p->kind]) != 0) p->kind++;
     p->bytes = p->kind != RF_PIECES_WORDPIECE && p->kind != RF_PIECES_WORDLEVEL &&
                json_is_true(json_object_get(model, "byte_fallback"));
-    rf_status status = (p->kind == RF_PIECES_UNIGRAM ? read_unigram : read_words)(p, model, path, why);
+    rf_status status = from->n ? RF_OK : check_shapes(model, path, why);
+    if (!status) status = (p->kind == RF_PIECES_UNIGRAM ? read_unigram : read_words)(p, model, from, path, why);
     if (!status) find_bytes(p);
     return status;
 }

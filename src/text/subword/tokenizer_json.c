@@ -66,7 +66,12 @@ static bool continues(const rf_tokenizer *t, int32_t id)
 
 static uint64_t fingerprint(const rf_tokenizer *t, uint64_t seed)
 {
-    return rf__hash64(as_hf(t)->file, as_hf(t)->bytes, seed);
+    size_t size;
+    char *own;
+    const char *text = rf__saved_text(t->ctx, &as_hf(t)->file, &own, &size);
+    const uint64_t hash = rf__hash64(text, size, seed);
+    rf__free(t->ctx, own);
+    return hash;
 }
 
 static void describe(const rf_tokenizer *t, json_t **about)
@@ -127,7 +132,7 @@ static void clear(rf_tokenizer *any)
     rf__piece_model_clear(&t->pieces);
     rf__piece_decoder_clear(&t->decoder);
     rf__trie_clear(&t->normalized, any->ctx);
-    rf__free(any->ctx, t->file);
+    rf__saved_clear(any->ctx, &t->file);
 }
 
 /* The piece of each byte; -1: none. */
@@ -186,16 +191,13 @@ static rf_status read_decoder(const rf_tokenizer_folder *f, hf_tokenizer *t)
 static rf_status read_parts(rf_tokenizer_folder *f, hf_tokenizer *t)
 {
     const rf_ctx *ctx = f->ctx;
-    rf_status status = RF_OK;
-    if (!t->file) {
-        status = rf__read_file(ctx, f->fast_path, RF_TOKENIZER_FILE, &t->file, &t->bytes, f->why);
-        if (!status) status = rf__folder_rewrite(f, &t->file, &t->bytes);
-    }
+    rf_status status = rf__keep_file(f, &t->file);
     if (!status)
         status = rf__normal_read(&t->normal, ctx, json_object_get(f->fast, "normalizer"), f->fast_path, f->why);
     if (!status) status = rf__hf_read_splitter(f, t, json_object_get(f->fast, "pre_tokenizer"));
     if (!status)
-        status = rf__piece_model_read(&t->pieces, ctx, json_object_get(f->fast, "model"), f->nul, f->fast_path, f->why);
+        status = rf__piece_model_read(&t->pieces, ctx, json_object_get(f->fast, "model"), &f->pieces, f->nul,
+                                      f->fast_path, f->why);
     if (!status && f->nul && (t->pieces.bytes || t->level))     /* bytes may become RF__JSON_NUL as well             */
         status = rf_fail(f->why, RF_EUNSUPPORTED, "%s: model.vocab: expected pieces without U+0000 in a vocabulary of "
                          "bytes, got \\u0000; remove it", f->fast_path);
@@ -217,8 +219,7 @@ static rf_status open_as(rf_tokenizer_folder *f, const rf_tokenizer_row *row, ch
 {
     hf_tokenizer *t = (hf_tokenizer *)(void *)rf__tokenizer_alloc(f->ctx, row, f->why);
     if (!t) return rf__free(f->ctx, file), RF_ENOMEM;
-    t->file = file;
-    t->bytes = bytes;
+    t->file = (rf__saved_file){.text = file, .bytes = bytes};
     t->normal.ctx = t->pre.ctx = t->pieces.ctx = f->ctx;
     rf_status status = read_parts(f, t);
     f->parts.name = f->fast_path;
@@ -232,13 +233,6 @@ static rf_status open_as(rf_tokenizer_folder *f, const rf_tokenizer_row *row, ch
     return status;
 }
 
-/* What the other files of the folder change in a tokenizer.json that was made. */
-static rf_status change_made(rf_tokenizer_folder *f, char **file, size_t *bytes)
-{
-    const rf_status status = rf__folder_rebuild(f);
-    return status ? status : rf__folder_rewrite(f, file, bytes);
-}
-
 /* The row of the model. */
 static rf_status open_any(rf_tokenizer_folder *f, rf_tokenizer **out)
 {
@@ -247,7 +241,7 @@ static rf_status open_any(rf_tokenizer_folder *f, rf_tokenizer **out)
     char *file = NULL;
     size_t bytes = 0;
     rf_status status = f->fast ? RF_OK : rf__spm_folder_read(f, &file, &bytes);
-    if (!status && file) status = change_made(f, &file, &bytes);
+    if (!status && file) status = rf__folder_rebuild(f);
     if (status) return rf__free(f->ctx, file), status;
     const char *kind = rf__model_kind(json_object_get(f->fast, "model"));
     size_t i = 0;
@@ -264,11 +258,10 @@ rf_status rf__fast_bpe_of(const rf_ctx *ctx, const json_t *json, const char *nam
     if (!text) return rf_fail(why, RF_ENOMEM, "%s: out of memory for the tokenizer", name);
     snprintf(f.fast_path, sizeof f.fast_path, "%s", name);
     const size_t size = strlen(text);
-    f.fast = rf__json_parse(text, size, JSON_DECODE_INT_AS_REAL, name, f.why);              /* as of a folder         */
-    if (!f.fast) return rf__free(ctx, text), f.why->code;
+    if (!rf__folder_parse_fast(&f, text, size)) return rf__free(ctx, text), f.why->code;
     const rf_status status = open_as(&f, &rf__tokenizer_fast_bpe, text, size, out);
     rf__folder_forget_added(&f);
-    json_decref(f.fast);
+    rf__folder_forget_fast(&f);
     return status;
 }
 
@@ -285,14 +278,14 @@ static rf_status open_merges(rf_tokenizer_folder *f, rf_tokenizer **out)
         return status ? status : open_any(f, out);
     }
     if (!status) status = rf__merges_read(f, &file, &bytes);
-    if (!status) status = change_made(f, &file, &bytes);
+    if (!status) status = rf__folder_rebuild(f);
     if (status) rf__free(f->ctx, file);
     return status ? status : open_as(f, &rf__tokenizer_fast_bpe, file, bytes, out);
 }
 
 static rf_status save(const rf_tokenizer *t, rf_ready_files *to, rf_error *why)
 {
-    if (rf__ready_copy(t, to, RF_FILE_TOKENIZER, as_hf(t)->file, as_hf(t)->bytes)) return RF_OK;
+    if (rf__ready_saved(t, to, &as_hf(t)->file)) return RF_OK;
     return rf_fail(why, RF_ENOMEM, "%s: out of memory for its pieces", to->folder);
 }
 

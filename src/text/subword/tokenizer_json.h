@@ -30,8 +30,7 @@ typedef struct hf_tokenizer {
     int32_t byte_id[256];               /* and its piece                                                              */
     rf__piece_trie normalized;          /* added tokens matched in normalized text, by their index among all          */
     bool opens[256];                    /* bytes that begin one of them                                               */
-    char *file;                         /* as read                                                                    */
-    size_t bytes;
+    rf__saved_file file;
 } hf_tokenizer;
 
 static inline const hf_tokenizer *as_hf(const rf_tokenizer *t) { return (const hf_tokenizer *)(const void *)t; }

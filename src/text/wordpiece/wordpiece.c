@@ -219,7 +219,7 @@ void rf__wordpiece_clear(rf_tokenizer *any)
 {
     rf_wordpiece *t = (rf_wordpiece *)(void *)any;
     rf__vocab_clear(&t->vocab);
-    rf__free(any->ctx, t->file);
+    rf__saved_clear(any->ctx, &t->file);
 }
 
 static const char *const classes[] = {"BertTokenizer",
@@ -235,7 +235,7 @@ static const char *const holds[] = {RF_FILE_VOCAB, RF_FILE_TOKENIZER, NULL};
 
 const char *const *rf__wordpiece_files_of(const rf_tokenizer *t)
 {
-    return rf__as_wordpiece(t)->file ? files_of_json : files;
+    return rf__as_wordpiece(t)->file.text ? files_of_json : files;
 }
 
 const rf_tokenizer_row rf__tokenizer_wordpiece = {

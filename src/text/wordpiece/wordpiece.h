@@ -110,9 +110,7 @@ typedef struct rf_wordpiece {
     rf_vocab vocab;
     rf_normal normal;
     bool apart, uncleaned;              /* decoding: ## is kept; blanks before punctuation are kept                  */
-    char *file;                         /* [bytes] the tokenizer.json that it was read from, if vocab.txt cannot
-                                           represent it; or NULL */
-    size_t bytes;
+    rf__saved_file file;                 /* what it was read from, if vocab.txt cannot represent it                   */
     bool any_class;                     /* ... whose class leaves everything to this file                             */
 } rf_wordpiece;
 

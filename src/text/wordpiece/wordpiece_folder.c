@@ -237,9 +237,10 @@ static rf_status put_entry(source *s, entry **list, size_t *n, size_t *capacity,
     return RF_OK;
 }
 
-static int32_t find_entry(const void *vocab, const char *text)
+static int32_t find_entry(const void *pieces, const char *text)
 {
-    return (int32_t)rf__whole_number(json_object_get(vocab, text));
+    const rf__piece *x = rf__vocabulary_find(pieces, text);
+    return x ? (int32_t)rf__whole(x->value) : -1;
 }
 
 /* The vocabulary of n entries of `bytes` bytes; an entry without a text is an empty, hidden token. */
@@ -280,21 +281,21 @@ static void number_again(source *s, int32_t own)
 /* The tokens of tokenizer.json and the added ones, by id. */
 static rf_status read_fast_vocab(source *s)
 {
-    json_t *vocab = json_object_get(json_object_get(s->f->fast, "model"), "vocab");
-    if (!json_object_size(vocab))
-        return rf_fail(s->f->why, RF_EDATA, "%s: model.vocab: expected an object of tokens, got %s", s->f->fast_path,
-                       rf__json_shown(vocab).text);
-    if (s->bert && s->options.rules == RF_RULES_RUST) number_again(s, (int32_t)json_object_size(vocab));
-    rf__added_resolve(s->f->parts.added, s->f->parts.added_n, (int32_t)json_object_size(vocab), find_entry, vocab);
+    const json_t *vocab = json_object_get(json_object_get(s->f->fast, "model"), "vocab");
+    const rf__vocabulary *own = &s->f->pieces;
+    if (!own->n || !json_is_object(vocab))
+        return rf_fail(s->f->why, RF_EDATA, "%s: model.vocab: expected an object of tokens with their ids, got %s",
+                       s->f->fast_path, rf__json_shown(vocab).text);
+    if (s->bert && s->options.rules == RF_RULES_RUST) number_again(s, (int32_t)own->n);
+    rf__added_resolve(s->f->parts.added, s->f->parts.added_n, (int32_t)own->n, find_entry, own);
     entry *list = NULL;
     size_t n = 0, capacity = 0, bytes = 0;
-    const size_t most = 4 * (json_object_size(vocab) + s->f->parts.added_n) + 65536;   /* some ids have no token */
-    const char *key;
-    json_t *x;
+    const size_t most = 4 * (own->n + s->f->parts.added_n) + 65536;                     /* some ids have no token     */
     rf_status status = RF_OK;
-    json_object_foreach(vocab, key, x) {
-        if (!status) status = put_entry(s, &list, &n, &capacity, key, strlen(key), rf__whole_number(x), most, false);
-        bytes += strlen(key);
+    for (size_t i = 0; i < own->n && !status; i++) {
+        const rf__piece *x = &own->piece[i];
+        status = put_entry(s, &list, &n, &capacity, x->name, x->size, rf__whole(x->value), most, false);
+        bytes += x->size;
     }
     for (size_t i = 0; i < s->f->parts.added_n && !status; i++) {
         status = put_entry(s, &list, &n, &capacity, s->f->parts.added[i].text, s->f->parts.added[i].size,
@@ -415,14 +416,6 @@ static rf_status unrepresentable(const rf_tokenizer *any, const char *folder, rf
     return RF_OK;
 }
 
-/* The tokenizer.json, with what the settings change, for saving. */
-static rf_status keep_file(rf_tokenizer_folder *f, rf_wordpiece *t)
-{
-    rf_status status = rf__read_file(f->ctx, f->fast_path, RF_TOKENIZER_FILE, &t->file, &t->bytes, f->why);
-    t->any_class = f->all;
-    return status ? status : rf__folder_rewrite(f, &t->file, &t->bytes);
-}
-
 /* Whether the class of BERT decides: it is given, or transformers takes it for the model of a folder with nothing but a
  * tokenizer.json. */
 static bool class_decides(const rf_tokenizer_folder *f)
@@ -451,7 +444,9 @@ rf_status rf__wordpiece_open_as(rf_tokenizer_folder *f, const rf_tokenizer_row *
     else rf__vocab_clear(&s.vocab);
     if (status || lines || row->files_of != rf__wordpiece_files_of || !unrepresentable(*out, f->path, NULL))
         return status;
-    status = keep_file(f, (rf_wordpiece *)(void *)*out);
+    rf_wordpiece *t = (rf_wordpiece *)(void *)*out;
+    t->any_class = f->all;
+    status = rf__keep_file(f, &t->file);
     if (status) rf_tokenizer_free(*out), *out = NULL;
     return status;
 }
@@ -492,8 +487,8 @@ rf_status rf__wordpiece_save(const rf_tokenizer *any, rf_ready_files *to, rf_err
     const rf_wordpiece *t = rf__as_wordpiece(any);
     const rf_vocab *v = &t->vocab;
     const char *folder = to->folder;
-    if (t->file && rf__ready_copy(any, to, RF_FILE_TOKENIZER, t->file, t->bytes)) return RF_OK;
-    if (t->file) return rf_fail(why, RF_ENOMEM, "%s: out of memory for tokenizer.json", folder);
+    if (t->file.text && rf__ready_saved(any, to, &t->file)) return RF_OK;
+    if (t->file.text) return rf_fail(why, RF_ENOMEM, "%s: out of memory for tokenizer.json", folder);
     const rf_status status = unrepresentable(any, folder, why);
     if (status) return status;
     const int32_t last = last_line(v);
