@@ -146,7 +146,7 @@ class TextGenerationPipeline(Pipeline):
 
 def _occurrences(prompts: _texts.Block, each: int) -> Any:
     """Equal prompts of a call get different samples, as in the program: the number of each, `each` samples apart."""
-    seen: Dict[bytes, int] = {}
+    seen: Dict[Optional[bytes], int] = {}
     numbers = []
     for prompt in prompts.pointers:
         numbers.append(seen.get(prompt, 0))

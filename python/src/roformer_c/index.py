@@ -84,8 +84,8 @@ class Index:
             for part in parts:
                 given = matrix(part, "vectors", width)
                 if writer is None and given.size:
-                    width = given.shape[1]
-                    writer = _create(ctx, folder, width, model_name)
+                    own = int(given.shape[1])
+                    width, writer = own, _create(ctx, folder, own, model_name)
                 for i in range(0, len(given), ROWS):
                     block = given[i:i + ROWS]
                     names = [str(n + k) for k in range(len(block))] if rest is None else _take(rest, len(block), n)

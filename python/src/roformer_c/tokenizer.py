@@ -110,7 +110,8 @@ def _rows_of(e: Encoded, a: int, b: int, kind: int, first: Optional[str]) -> NDA
     rows: NDArray[np.int64] = np.nonzero(e.added[a:b] == 0)[0]
     types = e.types[a:b][rows]
     if first is None or types.any():
-        return rows[types == kind]
+        own: NDArray[np.int64] = rows[types == kind]
+        return own
     # All types are 0, as RoBERTa has them: the second text is behind added tokens, or where bytes begin again.
     again = np.nonzero(np.diff(rows) > 1)[0]
     if not len(again):
