@@ -1,5 +1,5 @@
 /* cmd_embed.c — roformer embed: reads lines of text, documents or proteins and writes one vector for each, or for each
- * of its tokens, in the same order.
+ * of its tokens, in the same order; or, with --shard or --resume, parts of them into a folder (embed/shard.h).
  *
  * A .npy file begins with the number of rows, which is known only at the end. In a file, the header is written again at
  * the end; on a pipe, the rows are kept in a nameless temporary file ($TMPDIR) until the count is known. jsonl, f32,
@@ -11,12 +11,15 @@
 
 #include "base/os/os.h"
 #include "cli/embed/embedder.h"
+#include "cli/embed/shard.h"
 #include "cli/io/io.h"
 #include "cli/shell/commands.h"
 
 struct args {
     const char *model, *output;
-    int format, precision, metric, dtype, normalize, tokens, ids;
+    int format, precision, metric, dtype, normalize, tokens, ids, resume;
+    const char *shard;
+    int64_t part_rows;
     cli_documents documents;
     cli_embedding embedding;
     cli_list files;
@@ -68,11 +71,26 @@ static void embed_file(const struct args *a, cli_embedder *e)
     if (whole) cli_embedder_note(e);
 }
 
+/* Options that only a file, or only parts have. */
+static rf_status check_options(const struct args *a, cli_io *io)
+{
+    static const char *const of_files[] = {"format", "precision", "metric", "tokens"};
+    const bool parts = a->shard || a->resume;
+    rf_status status = cli_needs(io->parsed, "part-rows", parts, "--shard or --resume", &io->why);
+    for (size_t i = 0; i < CLI_COUNT(of_files) && parts && !status; i++)
+        if (cli_given(io->parsed, of_files[i]))
+            status = rf_fail(&io->why, RF_EARG, "--%s: expected none with --shard and --resume, whose parts hold "
+                                                "vectors "
+                             "as f32, got one; roformer merge writes other formats", of_files[i]);
+    return status ? status : cli_writer_check_metric(io->parsed, a->format, &io->why);
+}
+
 static int run(void *arguments, cli_io *io)
 {
     struct args *a = arguments;
     cli_embedder *e = calloc(1, sizeof *e);
-    if (!cli_by_suffix(io->parsed, "format", a->output, &a->format))
+    const bool parts = a->shard || a->resume;
+    if (!parts && !cli_by_suffix(io->parsed, "format", a->output, &a->format))
         cli_note(io, "%s: expected the extension npy, jsonl, f32 or safetensors, fvecs, fbin, u8bin, i8bin, faiss or "
                  "pgvector, got another one; writing NumPy's format (--format selects another)", a->output);
     if (!e) {
@@ -82,12 +100,15 @@ static int run(void *arguments, cli_io *io)
     e->files = &a->files;
     e->documents = a->documents;
     cli_signals_catch();
-    rf_status status = cli_writer_check_metric(io->parsed, a->format, &io->why);
+    rf_status status = check_options(a, io);
     const rf_type type = cli_dtype(a->dtype);
     if (!status) status = cli_embedder_open(e, io, a->model, type, &a->embedding, a->normalize, a->tokens);
     if (!status) status = cli_embedder_check_ids(e, a->ids);
     cli_progress_init(&e->bar, io, 30);
-    if (!status) embed_file(a, e);
+    const cli_shard_options o = {.folder = a->output, .shard = a->shard, .resume = a->resume, .rows = a->part_rows,
+                                 .dtype = a->dtype, .ids = a->ids || a->documents.id_field};
+    if (!status && parts) cli_embed_shard(e, &o);
+    else if (!status) embed_file(a, e);
     cli_progress_clear(&e->bar);
     cli_embedder_close(e);
     free(e);
@@ -111,6 +132,12 @@ static const cli_option options[] = {
      "write to FILE instead of standard output; FILE appears when it is complete; with --shard or --resume, a folder "
      "of "
      "parts", NULL},
+    {"shard", 0, CLI_TEXT, A(shard), "R/N", NULL, 0, 0, NULL,
+     "compute shard R of N, from 1/N to N/N, into parts in the folder --output, which roformer merge joins", NULL},
+    {"resume", 0, CLI_FLAG, A(resume), NULL, NULL, 0, 0, NULL,
+     "continue after the parts of this shard that are complete (without --shard: of 1/1); with none, begin", NULL},
+    {"part-rows", 0, CLI_INT, A(part_rows), "N", "65536", 1, 1 << 24, NULL,
+     "vectors in a part, the most that a killed run computes again", NULL},
     {"normalize", 0, CLI_FLAG, A(normalize), NULL, NULL, 0, 0, NULL,
      "normalize vectors to length 1 (default: as in the model folder)", NULL},
     CLI_EMBEDDING_OPTIONS(struct args, embedding),
@@ -125,6 +152,7 @@ static const char *const examples[] = {
     "roformer embed -m my-model --pooling cls --normalize -o vectors.npy lines.txt",
     "printf '{\"url\": \"a\", \"text\": \"A dog barks.\"}\\n{\"url\": \"b\", \"text\": \"It rains.\"}\\n' > docs.jsonl",
     "roformer embed --id-field url --precision ubinary -o bits.npy docs.jsonl",
+    "roformer embed --id-field url -o parts --shard 1/2 --resume docs.jsonl",
     "roformer embed --format jsonl < lines.txt | head -1",
     "roformer embed -m esm2_t30_150M_UR50D --pooling mean --skip-special-tokens -o vectors.npy proteins.fasta",
     "roformer embed -m esm2_t30_150M_UR50D --tokens --skip-special-tokens -o residues.safetensors proteins.fasta",
@@ -148,7 +176,13 @@ const cli_command cmd_embed = {
     "vector of a text has the same bits regardless of the other lines and of the number of threads.  A "
     "sentence-transformers folder defines pooling, normalization, prompt and maximum length; options override it.\n"
     "The npy format begins with the number of rows.  On a pipe, the rows are therefore kept in a temporary file until "
-    "all input is read; jsonl and f32 are written immediately.",
+    "all input is read; jsonl and f32 are written immediately.\n"
+    "--shard R/N computes one of N shards of the files into parts in the folder --output: a process each, on one "
+    "machine "
+    "or on many that share the folder.  A part appears when it is complete; after a kill, --resume continues after the "
+    "last one.  All shards must have the same model, options and files, which the parts record.  roformer merge checks "
+    "that every row is there once and joins the parts.  Lines, jsonl and tsv are cut into shards at line ends; a csv, "
+    "FASTA or compressed file belongs to one shard, so give several of them.",
     examples,
     options,
     sizeof(struct args),

@@ -51,11 +51,12 @@ cli_hash128 cli_hash_text(const void *data, size_t size)
     return (cli_hash128){h.high64, h.low64};
 }
 
-static rf_status hash_all(int fd, const char *path, cli_hash *h, char *block, int64_t *size, rf_error *why)
+static rf_status hash_all(int fd, const char *path, bool stops, cli_hash *h, char *block, int64_t *size,
+                          rf_error *why)
 {
     for (*size = 0;;) {
         const int64_t got = rf__os_read(fd, block, BLOCK);
-        if (cli_stopped()) return rf_fail(why, RF_ESTOPPED, "%.200s: stopped", path);
+        if (stops && cli_stopped()) return rf_fail(why, RF_ESTOPPED, "%.200s: stopped", path);
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) return rf_fail(why, RF_EIO, "%.200s: cannot read: %s", path, rf__os_reason(errno));
         if (!got) return RF_OK;
@@ -64,14 +65,14 @@ static rf_status hash_all(int fd, const char *path, cli_hash *h, char *block, in
     }
 }
 
-rf_status cli_hash_file(const char *path, uint64_t *hash, int64_t *size, rf_error *why)
+rf_status cli_hash_file(const char *path, bool stops, uint64_t *hash, int64_t *size, rf_error *why)
 {
     const int fd = rf__os_open(path, RF__OS_READ);
     if (fd < 0) return rf_fail(why, RF_EIO, "%.200s: cannot open: %s", path, rf__os_reason(errno));
     cli_hash *h = cli_hash_new();
     char *block = malloc(BLOCK);
     rf__os_sequential(fd);
-    const rf_status status = h && block ? hash_all(fd, path, h, block, size, why)
+    const rf_status status = h && block ? hash_all(fd, path, stops, h, block, size, why)
                                         : rf_fail(why, RF_ENOMEM, "%.200s: out of memory", path);
     if (!status) *hash = cli_hash_value(h);
     rf__os_close(fd);

@@ -15,7 +15,7 @@ void cli_hash_free(cli_hash *h);
 typedef struct cli_hash128 { uint64_t high, low; } cli_hash128;
 cli_hash128 cli_hash_text(const void *data, size_t size);
 
-/* The hash and the size of a file.  A signal that requests a stop ends it early with RF_ESTOPPED. */
-rf_status cli_hash_file(const char *path, uint64_t *hash, int64_t *size, rf_error *why);
+/* The hash and the size of a file.  `stops`: a signal that requests a stop ends it early with RF_ESTOPPED. */
+rf_status cli_hash_file(const char *path, bool stops, uint64_t *hash, int64_t *size, rf_error *why);
 
 #endif

@@ -93,7 +93,7 @@ rf_status cli_seen_check(cli_seen *s, bool *twice, cli_seen_place place[2], rf_e
     share one = {0};
     *twice = false;
     rf_status status = cli_out_flush(&s->spool, why);
-    for (uint64_t k = 0; k < shares && !status && !cli_stopped(); k++) {
+    for (uint64_t k = 0; k < shares && !status; k++) {
         status = read_share(s, k, shares, &one, why);
         if (!status) find_twice(one.entry, one.n, twice, place);
     }
