@@ -39,7 +39,7 @@ static bool before(cli_seen_place a, cli_seen_place b) { return a.file != b.file
 /* The repetition that occurs first in this share, if there is one before place[1]. */
 static void find_twice(entry *all, size_t n, bool *twice, cli_seen_place place[2])
 {
-    qsort(all, n, sizeof *all, order);
+    if (n) qsort(all, n, sizeof *all, order);
     for (size_t i = 1; i < n; i++) {
         if (all[i].id.high != all[i - 1].id.high || all[i].id.low != all[i - 1].id.low) continue;
         if (*twice && !before(all[i].at, place[1])) continue;
