@@ -253,12 +253,18 @@ static rf_status write_file(job *j)
 static void note_rows(const job *j)
 {
     int64_t zeros = 0, cut = 0;
+    const cli_part *first = j->parts.part, *other = NULL;
     for (size_t i = 0; i < j->parts.n; i++) {
         zeros += j->parts.part[i].zeros;
         cut += j->parts.part[i].cut;
+        if (strcmp(j->parts.part[i].isa, first->isa)) other = &j->parts.part[i];
     }
     cli_note(j->io, "%lld vectors of %zu parts of %lld shards", (long long)j->rows, j->parts.n,
              (long long)j->parts.part[0].shards);
+    if (other)
+        cli_note(j->io, "%s was computed with the instruction set %s, %s with %s: the last bits of equal texts may "
+                        "differ; "
+                 "embed --isa sets one for all", first->name, first->isa, other->name, other->isa);
     if (cut) cli_note(j->io, "%lld of them are of texts that were truncated (embed --max-length)", (long long)cut);
     if (zeros) cli_note(j->io, "%lld of them are zero, so their cosine is undefined", (long long)zeros);
 }

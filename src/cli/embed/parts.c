@@ -58,6 +58,7 @@ static json_t *manifest_of(const cli_part *p)
     json_t *m = json_object();
     cli_json_set(&m, "format", json_string(FORMAT));
     for (size_t i = 0; i < CLI_COUNT(count); i++) cli_json_set(&m, count[i].name, json_integer(count[i].value));
+    cli_json_set(&m, "isa", json_string(p->isa));
     cli_json_set(&m, "last", json_boolean(p->last));
     cli_json_set(&m, "begin", place_json(p->begin));
     cli_json_set(&m, "end", place_json(p->end));
@@ -109,6 +110,7 @@ static bool read_place(const json_t *m, const char *name, cli_place *out)
 static const char *bad_member(const json_t *m, cli_part *p)
 {
     const char *format = json_string_value(json_object_get(m, "format"));
+    const char *isa = json_string_value(json_object_get(m, "isa"));
     int64_t version;
     const struct { const char *name; int64_t least, most, *value; } count[] = {
         {"shards", 1, CLI_MAX_SHARDS, &p->shards}, {"shard", 1, CLI_MAX_SHARDS, &p->shard},
@@ -120,6 +122,8 @@ static const char *bad_member(const json_t *m, cli_part *p)
     for (size_t i = 0; i < CLI_COUNT(count); i++)
         if (!read_count(m, count[i].name, count[i].least, count[i].most, count[i].value)) return count[i].name;
     if (p->shard > p->shards) return "shard";
+    if (!isa || strlen(isa) >= sizeof p->isa) return "isa";
+    snprintf(p->isa, sizeof p->isa, "%s", isa);
     if (!json_is_boolean(json_object_get(m, "last"))) return "last";
     p->last = json_is_true(json_object_get(m, "last"));
     if (!read_place(m, "begin", &p->begin)) return "begin";

@@ -22,6 +22,7 @@ typedef struct cli_part {
     int64_t rows, zeros, tokens, cut, unknown;
     bool ids;
     uint64_t data_hash, ids_hash;       /* XXH3 of its files                                                          */
+    char isa[24];                       /* the rung that computed it: bits may depend on it                           */
     json_t *run;                        /* what all parts of a run share                                              */
     char name[40];                      /* "part-00003-of-00008-000000"                                               */
 } cli_part;

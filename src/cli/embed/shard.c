@@ -226,6 +226,7 @@ static rf_status open_part(shard *s, rf_error *why)
     s->part.shards = s->of;
     s->part.run = s->run;
     s->part.ids = s->o->ids;
+    snprintf(s->part.isa, sizeof s->part.isa, "%s", rf_ctx_isa(e->io->ctx));
     cli_part_name(&s->part);
     rf_status status = cli_part_path(path, sizeof path, s->o->folder, &s->part, ".f32", why);
     const cli_writer_options o = {.ctx = e->io->ctx, .path = path, .format = CLI_FORMAT_F32, .precision = -1,

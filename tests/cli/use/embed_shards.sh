@@ -135,7 +135,7 @@ other 'docs.jsonl: expected the [0-9]+ bytes with XXH3 .*: the file has changed'
 mv kept docs.jsonl
 expect 4 'missing.jsonl: cannot open' "$program" embed -m model --id-field id -o parts2 --resume --shard 1/2 missing.jsonl
 
-if command -v flock > /dev/null; then
+if [ "$posix" ] && command -v flock > /dev/null; then
     expect 75 'another process computes this shard' flock parts2/part-00001-of-00002.lock "$program" embed -m model --id-field id -o parts2 --resume --shard 1/2 docs.jsonl
 fi
 
@@ -159,6 +159,11 @@ rm -rf mixed; all_shards 3 mixed --part-rows 300 --id-field id docs.jsonl
 broken; cp mixed/part-00003-* broken; merging 'shards: expected 2 as in '
 mkdir none-there; expect 3 'expected parts' "$program" merge none-there -o none.npy; rmdir none-there
 expect 4 'cannot open' "$program" merge nowhere -o none.npy
+
+rm -rf mixed; shard mixed --shard 1/2 --isa ref --id-field id docs.jsonl; shard mixed --shard 2/2 --id-field id docs.jsonl
+if grep -q '"isa": "ref"' mixed/part-00002-of-00002-000000.json; then echo "one rung alone"; else
+    expect 0 'part-00001-of-00002-000000 was computed with the instruction set ref, part-00002' "$program" merge mixed -o mixed.npy
+fi
 
 # An id twice: within a part, and in two parts.
 cat docs.jsonl docs.jsonl > twice.jsonl
