@@ -80,8 +80,7 @@ static rf_status check_options(const struct args *a, cli_io *io)
     for (size_t i = 0; i < CLI_COUNT(of_files) && parts && !status; i++)
         if (cli_given(io->parsed, of_files[i]))
             status = rf_fail(&io->why, RF_EARG, "--%s: expected none with --shard and --resume, whose parts hold "
-                                                "vectors "
-                             "as f32, got one; roformer merge writes other formats", of_files[i]);
+                             "vectors as f32, got one; roformer merge writes other formats", of_files[i]);
     return status ? status : cli_writer_check_metric(io->parsed, a->format, &io->why);
 }
 
@@ -123,15 +122,13 @@ static const cli_option options[] = {
     CLI_DOCUMENTS_OPTIONS(struct args, documents),
     {"ids", 0, CLI_FLAG, A(ids), NULL, NULL, 0, 0, NULL,
      "write the names of proteins as ids, which must be different: to FILE.ids, one on each line, or next to the "
-     "vectors "
-     "if the format holds them; --id-field does this for documents", NULL},
+     "vectors if the format holds them; --id-field does this for documents", NULL},
     {"tokens", 0, CLI_FLAG, A(tokens), NULL, NULL, 0, 0, NULL,
      "write a vector for each token instead of one for each text (with jsonl or safetensors); not normalized and not "
      "truncated unless an option says so", NULL},
     {"output", 'o', CLI_FILE, A(output), "FILE", NULL, 0, 0, NULL,
      "write to FILE instead of standard output; FILE appears when it is complete; with --shard or --resume, a folder "
-     "of "
-     "parts", NULL},
+     "of parts", NULL},
     {"shard", 0, CLI_TEXT, A(shard), "R/N", NULL, 0, 0, NULL,
      "compute shard R of N, from 1/N to N/N, into parts in the folder --output, which roformer merge joins", NULL},
     {"resume", 0, CLI_FLAG, A(resume), NULL, NULL, 0, 0, NULL,
@@ -163,26 +160,22 @@ const cli_command cmd_embed = {
     "embed",
     "[FILE...]",
     "compute embeddings of lines of text, documents or proteins",
-    "Reads lines from the files (also .gz and .zst) or from standard input, and writes one vector per line in the same "
-    "order.  Documents are lines of JSON or rows of a table: --text-field names the member or column of their text, "
-    "and "
-    "--id-field that of their id.  A document without a text or an id, and an id that occurs twice, are errors with "
-    "the "
-    "file and the line.  The records of a FASTA file are proteins: lowercase letters are read as uppercase, and a '*' "
-    "at "
-    "the end is dropped.  For documents with ids and for proteins, a line of jsonl is {\"id\", \"vector\"}, with "
-    "--tokens "
-    "{\"id\", \"vectors\"}.  An empty line gives the vector of the empty text; a vector that is zero is reported.  The "
-    "vector of a text has the same bits regardless of the other lines and of the number of threads.  A "
-    "sentence-transformers folder defines pooling, normalization, prompt and maximum length; options override it.\n"
+    "Reads lines from the files (also .gz and .zst) or from standard input, and writes one vector per line in the "
+    "same order.  Documents are lines of JSON or rows of a table: --text-field names the member or column of their "
+    "text, and --id-field that of their id.  A document without a text or an id, and an id that occurs twice, are "
+    "errors with the file and the line.  The records of a FASTA file are proteins: lowercase letters are read as "
+    "uppercase, and a '*' at the end is dropped.  For documents with ids and for proteins, a line of jsonl is "
+    "{\"id\", \"vector\"}, with --tokens {\"id\", \"vectors\"}.  An empty line gives the vector of the empty text; a "
+    "vector that is zero is reported.  The vector of a text has the same bits regardless of the other lines and of "
+    "the number of threads.  A sentence-transformers folder defines pooling, normalization, prompt and maximum "
+    "length; options override it.\n"
     "The npy format begins with the number of rows.  On a pipe, the rows are therefore kept in a temporary file until "
     "all input is read; jsonl and f32 are written immediately.\n"
     "--shard R/N computes one of N shards of the files into parts in the folder --output: a process each, on one "
-    "machine "
-    "or on many that share the folder.  A part appears when it is complete; after a kill, --resume continues after the "
-    "last one.  All shards must have the same model, options and files, which the parts record.  roformer merge checks "
-    "that every row is there once and joins the parts.  Lines, jsonl and tsv are cut into shards at line ends; a csv, "
-    "FASTA or compressed file belongs to one shard, so give several of them.",
+    "machine or on many that share the folder.  A part appears when it is complete; after a kill, --resume continues "
+    "after the last one.  All shards must have the same model, options and files, which the parts record.  roformer "
+    "merge checks that every row is there once and joins the parts.  Lines, jsonl and tsv are cut into shards at line "
+    "ends; a csv, FASTA or compressed file belongs to one shard, so give several of them.",
     examples,
     options,
     sizeof(struct args),

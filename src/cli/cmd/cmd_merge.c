@@ -57,8 +57,7 @@ static rf_status find_missing(const job *j, rf_error *why)
     }
     if (!names.n) return RF_OK;
     return rf_fail(why, RF_EDATA, "%.60s: expected all parts of %lld shards, got none or not all of --shard %.150s; "
-                                  "run "
-                   "them with --resume", j->folder, (long long)shards, cli_names_text(&names));
+                   "run them with --resume", j->folder, (long long)shards, cli_names_text(&names));
 }
 
 static rf_status check_order(const job *j, rf_error *why)
@@ -69,8 +68,7 @@ static rf_status check_order(const job *j, rf_error *why)
         const cli_part *p = &j->parts.part[i];
         if (p->begin.file != at.file || p->begin.at != at.at)
             return rf_fail(why, RF_EDATA, "%.100s/%s.json: begin: expected file %lld, byte %llu, where the part "
-                                          "before it "
-                           "ends, got file %lld, byte %llu", j->folder, p->name, (long long)at.file,
+                           "before it ends, got file %lld, byte %llu", j->folder, p->name, (long long)at.file,
                            (unsigned long long)at.at, (long long)p->begin.file, (unsigned long long)p->begin.at);
         at = p->end;
     }
@@ -114,8 +112,8 @@ typedef rf_status take_rows(job *j, const cli_part *p, cli_lines *ids, int64_t f
 static rf_status damaged(const char *path, rf_error *why)
 {
     return rf_fail(why, RF_EDATA, "%.150s: expected the bytes whose XXH3 is in the part's manifest, got others; "
-                                  "remove the "
-                   "manifests of this part and of the later ones of its shard, and run it with --resume", path);
+                   "remove the manifests of this part and of the later ones of its shard, and run it with --resume",
+                   path);
 }
 
 /* Calls `take` for blocks of rows of a part. */
@@ -213,8 +211,7 @@ static rf_status check_ids(job *j)
     const rf_status status = cli_writer_twice(&j->writer, &twice, place, &j->io->why);
     if (status || !twice) return status;
     return rf_fail(&j->io->why, RF_EDATA, "%.80s: id: expected each once, got that of line %llu of %s.f32.ids again "
-                                          "in line "
-                   "%llu of %s.f32.ids", j->folder, (unsigned long long)place[0].line,
+                   "in line %llu of %s.f32.ids", j->folder, (unsigned long long)place[0].line,
                    j->parts.part[place[0].file].name, (unsigned long long)place[1].line,
                    j->parts.part[place[1].file].name);
 }
@@ -225,8 +222,8 @@ static rf_status measure(job *j, cli_precision p)
     if (!cli_is_ranged(p)) return RF_OK;
     if (j->rows < 2)
         return rf_fail(&j->io->why, RF_EDATA, "--precision %s: expected two vectors or more, whose ranges are the "
-                                              "scale of "
-                       "the columns, got %lld; use f16 or f32", cli_precision_of[p].option, (long long)j->rows);
+                       "scale of the columns, got %lld; use f16 or f32",
+                       cli_precision_of[p].option, (long long)j->rows);
     if (!(j->range = malloc((size_t)(2 * j->width) * sizeof *j->range))) return cli_no_memory(j->io);
     for (size_t i = 0; i < j->parts.n && !status; i++) status = each_block(j, &j->parts.part[i], NULL, add_to_range);
     j->done = 0;
@@ -263,8 +260,7 @@ static void note_rows(const job *j)
              (long long)j->parts.part[0].shards);
     if (other)
         cli_note(j->io, "%s was computed with the instruction set %s, %s with %s: the last bits of equal texts may "
-                        "differ; "
-                 "embed --isa sets one for all", first->name, first->isa, other->name, other->isa);
+                 "differ; embed --isa sets one for all", first->name, first->isa, other->name, other->isa);
     if (cut) cli_note(j->io, "%lld of them are of texts that were truncated (embed --max-length)", (long long)cut);
     if (zeros) cli_note(j->io, "%lld of them are zero, so their cosine is undefined", (long long)zeros);
 }
@@ -275,8 +271,7 @@ static int run(void *arguments, cli_io *io)
     job j = {.a = a, .io = io, .folder = a->folder.item[0], .hash = cli_hash_new()};
     if (!cli_by_suffix(io->parsed, "format", a->output, &a->format))
         cli_note(io, "%s: expected the extension of a format, got another one; writing NumPy's format (--format "
-                     "selects "
-                 "another)", a->output);
+                 "selects another)", a->output);
     cli_signals_catch();
     rf_status status = j.hash ? cli_writer_check_metric(io->parsed, a->format, &io->why) : cli_no_memory(io);
     if (!status) status = find_parts(&j, &io->why);
@@ -321,14 +316,11 @@ const cli_command cmd_merge = {
     "DIR",
     "join the parts of roformer embed --shard in one file",
     "Reads the manifests of all parts in the folder DIR, and checks that they are of one run (one model, the same "
-    "files, "
-    "the same options), that no part is missing, and that every record of the files is there once, because each part "
-    "begins where the one before it ends.  Then writes the vectors in the order of the files, in any format of "
-    "roformer "
-    "embed.  The bytes of each part are compared with the hash in its manifest, and an id that two documents have is "
-    "refused.  If anything is wrong, the command names the part and writes no FILE.  Memory does not depend on the "
-    "number "
-    "of rows.  The result has the same bytes as that of roformer embed without shards.\n"
+    "files, the same options), that no part is missing, and that every record of the files is there once, because "
+    "each part begins where the one before it ends.  Then writes the vectors in the order of the files, in any format "
+    "of roformer embed.  The bytes of each part are compared with the hash in its manifest, and an id that two "
+    "documents have is refused.  If anything is wrong, the command names the part and writes no FILE.  Memory does "
+    "not depend on the number of rows.  The result has the same bytes as that of roformer embed without shards.\n"
     "docs/formats.md describes the files of a part.",
     examples,
     options,

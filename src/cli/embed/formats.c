@@ -158,8 +158,7 @@ static rf_status tensor_row(cli_writer *w, const float *v, int64_t rows, const c
 {
     if (json_object_get(w->header, id) || !strcmp(id, "__metadata__"))
         return rf_fail(why, RF_EDATA, "'%.100s': expected a name of its own for each tensor of a .safetensors file, "
-                                      "got "
-                       "it again; rename the record, or use --format jsonl", id);
+                       "got it again; rename the record, or use --format jsonl", id);
     const uint64_t size = (uint64_t)rows * cli_precision_bytes(w->precision, w->o.width);
     const json_int_t columns = (json_int_t)cli_precision_columns(w->precision, w->o.width);
     json_t *shape = w->o.matrices ? json_pack("[I, I]", (json_int_t)rows, columns) : json_pack("[I]", columns);

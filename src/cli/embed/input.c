@@ -125,8 +125,7 @@ rf_status cli_input_same(const cli_input *in, const json_t *known, const char *w
         if (json_integer_value(json_object_get(entry, "size")) != f->size || !known_hash(entry, &hash) ||
             hash != f->hash)
             return rf_fail(why, RF_EDATA, "%.200s: expected the %lld bytes with XXH3 %.16s of %.150s, got %lld with "
-                                          "%s: the "
-                           "file has changed; %s", f->path,
+                           "%s: the file has changed; %s", f->path,
                            (long long)json_integer_value(json_object_get(entry, "size")),
                            json_string_value(json_object_get(entry, "xxh3")), where, (long long)f->size,
                            hex_of(f->hash).text, advice);
@@ -156,8 +155,7 @@ rf_status cli_input_unchanged(const cli_input *in, rf_error *why)
             return rf_fail(why, RF_EIO, "%.200s: cannot open: %s", f->path, rf__os_reason(errno));
         if (st.size != f->size || (f->modified >= 0 && st.modified != f->modified))
             return rf_fail(why, RF_EDATA, "%.200s: expected the file that was there at the beginning, got another "
-                                          "size or "
-                           "time: it has changed meanwhile", f->path);
+                           "size or time: it has changed meanwhile", f->path);
     }
     return RF_OK;
 }

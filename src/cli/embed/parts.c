@@ -148,8 +148,8 @@ static rf_status check_data(const char *folder, const cli_part *p, rf_error *why
     if (rf__os_look(path, &st)) return rf_fail(why, RF_EIO, "%.300s: cannot open: %s", path, rf__os_reason(errno));
     if (st.kind == RF__OS_FILE && st.size == p->rows * width * 4) return RF_OK;
     return rf_fail(why, RF_EDATA, "%.300s: expected %lld rows of %lld float32, got %lld bytes; remove the part's "
-                                  "manifest "
-                   "and those after it, and continue with --resume", path, (long long)p->rows, (long long)width,
+                   "manifest and those after it, and continue with --resume",
+                   path, (long long)p->rows, (long long)width,
                    (long long)st.size);
 }
 

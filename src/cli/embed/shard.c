@@ -191,8 +191,7 @@ static rf_status follow(shard *s, const cli_parts *all, cli_place begin, rf_erro
         const cli_part *p = &all->part[i];
         if (p->number != (int64_t)i || p->begin.file != s->part.begin.file || p->begin.at != s->part.begin.at)
             return rf_fail(why, RF_EDATA, "%.200s/%s.json: expected a part that begins where the one before it ends, "
-                                          "got "
-                           "another; part %zu may be missing: remove the later ones", s->o->folder, p->name, i);
+                           "got another; part %zu may be missing: remove the later ones", s->o->folder, p->name, i);
         s->part.begin = p->end;
         s->part.last = p->last;
     }

@@ -31,8 +31,7 @@ static rf_status check_options(const cli_writer *w, rf_error *why)
                        "text, got %s", f->name);
     if (w->o.ids && !f->ids && !is_file(w->o.path))
         return rf_fail(why, RF_EARG, "--id-field: expected -o FILE, because FILE.ids gets the ids, got standard "
-                                     "output; "
-                       "--format jsonl has them next to the vectors");
+                       "output; --format jsonl has them next to the vectors");
     if (cli_is_ranged(w->precision) && !is_file(w->o.path))
         return rf_fail(why, RF_EARG, "--precision %s: expected -o FILE, because FILE.ranges.npy gets the ranges of the "
                        "columns, got standard output", cli_precision_of[w->precision].option);
@@ -132,8 +131,7 @@ static rf_status check_f16(const float *v, size_t n, rf_error *why)
     for (size_t i = 0; i < n; i++)
         if (fabsf(v[i]) >= 65520)
             return rf_fail(why, RF_ERANGE, "its vector: expected numbers up to 65504 for --precision f16, got %g; use "
-                                           "f32, "
-                           "or --normalize", (double)v[i]);
+                           "f32, or --normalize", (double)v[i]);
     return RF_OK;
 }
 

@@ -123,8 +123,8 @@ static rf_status find_column(const cli_fields *f, const char *file, const char *
     }
     if (*column >= 0) return RF_OK;
     return rf_fail(why, RF_EDATA, "%.200s:1: header: expected a column '%.60s', got %.200s; --text-field and "
-                                  "--id-field "
-                   "name others, --input-format lines reads each line as a text", file, name, cli_names_text(&names));
+                   "--id-field name others, --input-format lines reads each line as a text",
+                   file, name, cli_names_text(&names));
 }
 
 static rf_status read_header(cli_fields *f, cli_lines *l, rf_error *why)
