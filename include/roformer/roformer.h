@@ -15,6 +15,7 @@
 #include "roformer/inspect/folder.h"
 #include "roformer/inspect/metrics.h"
 #include "roformer/inspect/positions.h"
+#include "roformer/inspect/records.h"
 #include "roformer/inspect/steps.h"
 #include "roformer/kernel/attention.h"
 #include "roformer/kernel/gemm.h"

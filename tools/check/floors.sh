@@ -32,7 +32,7 @@ BEGIN {
     belongs("score", "inspect/metrics.h")
     belongs("model", "model.h inspect/folder.h inspect/positions.h")
     belongs("decode", "generate.h")
-    belongs("data", "train.h inspect/finetune_options.def inspect/train_options.def")
+    belongs("data", "train.h inspect/records.h inspect/finetune_options.def inspect/train_options.def")
     belongs("dist", "inspect/comm.h")
     belongs("task", "inspect/metrics.def inspect/tasks.def")
     belongs("measure", "inspect/steps.h")

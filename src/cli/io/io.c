@@ -153,11 +153,12 @@ static rf_status fill_buffer(cli_lines *l, rf_error *why)
     if (l->from) {
         memmove(l->buffer, l->buffer + l->from, l->to - l->from);
         l->to -= l->from;
+        l->base += l->from;
         l->from = 0;
     }
     if (l->to > CLI_LINE_MAX)
-        return rf_fail(why, RF_EDATA, "%.200s:%llu: expected at most %d bytes, got more", l->name,
-                       (unsigned long long)l->number + 1, CLI_LINE_MAX);
+        return rf_fail(why, RF_EDATA, "%.200s:%llu: line: expected at most %d bytes, got more", l->name,
+                       (unsigned long long)cli_lines_number(l, l->number + 1), CLI_LINE_MAX);
     if (l->to + CHUNK > l->capacity) {
         const size_t wide = l->capacity ? 2 * l->capacity : 2 * CHUNK;
         char *buffer = realloc(l->buffer, wide);
@@ -179,20 +180,23 @@ rf_status cli_lines_next(cli_lines *l, const char **line, size_t *size, rf_error
         if (cli_stopped()) return RF_OK;
         if (feed || (l->ended && have)) {
             size_t n = feed ? (size_t)(feed - at) : have;
+            const bool first = !cli_lines_at(l);
             l->from += n + (feed != NULL);
-            l->marked = !l->number++ && n >= 3 && !memcmp(at, "\xEF\xBB\xBF", 3);
+            l->number++;
+            l->marked = first && n >= 3 && !memcmp(at, "\xEF\xBB\xBF", 3);
             if (l->marked) {
                 at += 3;
                 n -= 3;
                 if (!n && !feed) return RF_OK;          /* nothing but the mark */
             }
-            if (n && at[n - 1] == '\r') n--;
-            if (!feed && l->number == 1 && memchr(at, '\r', n)) return rf_source_no_lines(l->name, why);
-            if (l->number == 1 && rf_source_wide(l->name, at, n, why)) return why->code;
+            l->returned = n && at[n - 1] == '\r';
+            n -= l->returned;
+            if (!feed && first && memchr(at, '\r', n)) return rf_source_no_lines(l->name, why);
+            if (first && rf_source_wide(l->name, at, n, why)) return why->code;
             const size_t good = rf_utf8_check(at, n);
             if (good < n)
                 return rf_fail(why, RF_EDATA, "%.200s:%llu: byte %zu (0x%02x) is not UTF-8%s", l->name,
-                               (unsigned long long)l->number, good + 1, (unsigned char)at[good],
+                               (unsigned long long)cli_lines_number(l, l->number), good + 1, (unsigned char)at[good],
                                rf_utf8_advice(at, n));
             *line = at;
             *size = n;
@@ -203,6 +207,51 @@ rf_status cli_lines_next(cli_lines *l, const char **line, size_t *size, rf_error
         const rf_status status = fill_buffer(l, why);
         if (status) return status;
     }
+}
+
+uint64_t cli_lines_at(const cli_lines *l) { return l->base + l->from; }
+
+rf_status cli_lines_go(cli_lines *l, uint64_t at, rf_error *why)
+{
+    rf_status status = RF_OK;
+    while (!status && !l->plain && !l->source && !l->ended) status = fill_buffer(l, why);       /* compressed or not */
+    if (status) return status;
+    l->number = 0;
+    l->begun = at;
+    if (!l->source) {
+        if (rf__os_seek(l->fd, (int64_t)at) < 0)
+            return rf_fail(why, RF_EIO, "%.200s: cannot go to byte %llu: %s", l->name, (unsigned long long)at,
+                           rf__os_reason(errno));
+        l->from = l->to = 0;
+        l->base = at;
+        l->ended = false;
+        return RF_OK;
+    }
+    while (!status && l->base + l->to < at && !l->ended) {
+        l->from = l->to;
+        status = fill_buffer(l, why);
+    }
+    if (cli_stopped()) return status;
+    if (!status && (at < l->base + l->from || at > l->base + l->to))
+        return rf_fail(why, RF_EDATA, "%.200s: expected %llu bytes of text or more, got %llu", l->name,
+                       (unsigned long long)at, (unsigned long long)(l->base + l->to));
+    if (!status) l->from = (size_t)(at - l->base);
+    return status;
+}
+
+uint64_t cli_lines_number(const cli_lines *l, uint64_t number)
+{
+    char block[CHUNK];
+    rf_source *s;
+    size_t got = 1;
+    uint64_t left = l->begun;
+    if (!left || !l->ctx || rf_source_open(l->ctx, l->name, &s, NULL)) return number;
+    while (left && got && !rf_source_read(s, block, left < sizeof block ? (size_t)left : sizeof block, &got, NULL)) {
+        for (size_t i = 0; i < got; i++) number += block[i] == '\n';
+        left -= got;
+    }
+    rf_source_close(s);
+    return number;
 }
 
 bool cli_lines_ready(const cli_lines *l)

@@ -61,9 +61,12 @@ typedef struct cli_lines {
     const char *name;           /* for messages                                                                       */
     char *buffer;
     size_t capacity, from, to;
-    uint64_t number;            /* of the line returned last, from 1                                                  */
+    uint64_t number;            /* of the line returned last, from 1, or from the place that cli_lines_go went to     */
+    uint64_t base;              /* byte of the text at which the buffer begins                                        */
+    uint64_t begun;             /* where cli_lines_go went                                                            */
     bool ended;
     bool marked;                /* a byte-order mark preceded that line                                               */
+    bool returned;              /* that line ended with CR LF                                                         */
 } cli_lines;
 
 /* "-" is standard input.  gzip and zstd are detected by their first bytes, unless ctx is NULL; any other file that is
@@ -75,6 +78,14 @@ enum { CLI_LINE_MAX = 64 << 20 };
 rf_status cli_lines_next(cli_lines *l, const char **line, size_t *size, rf_error *why);
 void cli_lines_close(cli_lines *l);
 bool cli_lines_ready(const cli_lines *l);       /* input is available: the next call will hardly wait                 */
+
+/* The byte of the (uncompressed) text at which the next line begins, and continuing at such a byte.  A compressed file
+ * is unpacked up to there, so the place must not be before the next line.  RF_EDATA if the file ends before it. */
+uint64_t cli_lines_at(const cli_lines *l);
+rf_status cli_lines_go(cli_lines *l, uint64_t at, rf_error *why);
+/* The number in the file of a line that had this `number`, for messages: after cli_lines_go, reads the file up to
+ * there. */
+uint64_t cli_lines_number(const cli_lines *l, uint64_t number);
 
 /* The texts of a command: its operands, or the lines of standard input if there are none. */
 typedef struct cli_texts {

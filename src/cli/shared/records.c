@@ -1,4 +1,4 @@
-/* records.c — lines or proteins; see records.h. */
+/* records.c — lines, proteins or documents; see records.h. */
 #include <stdio.h>
 #include <string.h>
 
@@ -36,17 +36,66 @@ void cli_records_note(const cli_io *io, const char *folder, const rf_train_optio
     rf_tokenizer_free(t);
 }
 
-rf_status cli_records_open(cli_io *io, cli_records *r, const char *path, int format, const rf_tokenizer *t)
+static rf_status open_proteins(cli_io *io, cli_records *r, const char *path, const rf_tokenizer *t)
 {
-    *r = (cli_records){.io = io, .file = strcmp(path, "-") ? path : "standard input"};
-    if (format == CLI_INPUT_LINES || (format == CLI_INPUT_AUTO && rf_text_format_of(path) != RF_TEXT_FASTA))
-        return cli_lines_open(io->ctx, &r->lines, path, &io->why);
     rf_reader_options o;
     rf_reader_defaults(&o);
     o.format = RF_TEXT_FASTA;
     const rf_status status = look_at_vocabulary(io, r->file, t, &o.residues_apart);
     o.max_document = (size_t)MOST_RESIDUES << o.residues_apart;
     return status ? status : rf_reader_open(io->ctx, &path, 1, &o, &r->proteins, &io->why);
+}
+
+/* Whether the path ends with this extension, before .gz or .zst. */
+static bool has_extension(const char *path, const char *extension)
+{
+    size_t n = strlen(path);
+    const size_t m = strlen(extension);
+    if (n > 3 && !strcmp(path + n - 3, ".gz")) n -= 3;
+    else if (n > 4 && !strcmp(path + n - 4, ".zst")) n -= 4;
+    return n > m && !memcmp(path + n - m, extension, m);
+}
+
+int cli_documents_format(int format, const char *path)
+{
+    if (format != CLI_INPUT_AUTO) return format;
+    const rf_text_format known = rf_text_format_of(path);
+    if (known == RF_TEXT_FASTA) return CLI_INPUT_FASTA;
+    if (known == RF_TEXT_JSONL) return CLI_INPUT_JSONL;
+    return has_extension(path, ".csv") ? CLI_INPUT_CSV : has_extension(path, ".tsv") ? CLI_INPUT_TSV : CLI_INPUT_LINES;
+}
+
+rf_status cli_records_open(cli_io *io, cli_records *r, const char *path, int format, const rf_tokenizer *t)
+{
+    const bool lines = format == CLI_INPUT_AUTO && rf_text_format_of(path) != RF_TEXT_FASTA;
+    const cli_documents d = {.format = lines ? CLI_INPUT_LINES : format};
+    return cli_documents_open(io, r, path, &d, t);
+}
+
+rf_status cli_documents_open(cli_io *io, cli_records *r, const char *path, const cli_documents *d,
+                             const rf_tokenizer *t)
+{
+    *r = (cli_records){.io = io, .file = strcmp(path, "-") ? path : "standard input"};
+    const int format = cli_documents_format(d->format, path);
+    if (format == CLI_INPUT_FASTA) return open_proteins(io, r, path, t);
+    rf_status status = cli_lines_open(io->ctx, &r->lines, path, &io->why);
+    r->documents = !status && format != CLI_INPUT_LINES;
+    if (r->documents)
+        status = cli_fields_open(&r->fields, io->ctx, &r->lines, format == CLI_INPUT_JSONL ? 0
+                                 : format == CLI_INPUT_CSV ? ',' : '\t', d->text_field, d->id_field, &io->why);
+    return status;
+}
+
+uint64_t cli_records_at(const cli_records *r) { return r->proteins ? r->number : cli_lines_at(&r->lines); }
+
+rf_status cli_records_go(cli_records *r, uint64_t at)
+{
+    const char *text = "", *name;
+    size_t size;
+    rf_status status = RF_OK;
+    if (!r->proteins) return at > cli_lines_at(&r->lines) ? cli_lines_go(&r->lines, at, &r->io->why) : RF_OK;
+    while (!status && text && r->number < at) status = cli_records_next(r, &text, &size, &name);
+    return status;
 }
 
 /* A sequence of 30 residues that are all A, C, G, T, U and N is not a protein. */
@@ -65,6 +114,7 @@ static void warn_of_nucleotides(cli_records *r, const rf_document *d)
 rf_status cli_records_next(cli_records *r, const char **text, size_t *size, const char **name)
 {
     *name = "";
+    if (r->documents) return cli_fields_next(&r->fields, &r->lines, text, size, name, &r->number, &r->io->why);
     if (!r->proteins) {
         const rf_status status = cli_lines_next(&r->lines, text, size, &r->io->why);
         r->number = r->lines.number;
@@ -91,7 +141,9 @@ void cli_records_close(cli_records *r)
 {
     if (r->proteins) rf_reader_close(r->proteins);
     else cli_lines_close(&r->lines);
+    if (r->documents) cli_fields_close(&r->fields);
     r->proteins = NULL;
+    r->documents = false;
 }
 
 const char *cli_records_title(const cli_records *r, const char *name, char buffer[32])
@@ -123,7 +175,7 @@ bool cli_records_ready(const cli_records *r) { return r->proteins || cli_lines_r
 
 rf_status cli_records_fail(const cli_records *r, uint64_t number, const rf_error *inner)
 {
-    if (!r->proteins) return cli_at_line(&r->io->why, r->file, number, inner);
+    if (!r->proteins) return cli_at_line(&r->io->why, r->file, cli_lines_number(&r->lines, number), inner);
     const rf_error e = *inner;
     return rf_fail(&r->io->why, e.code, "%.300s: record %llu: %.600s", r->file, (unsigned long long)number, e.text);
 }

@@ -4,8 +4,9 @@
 #define RF_DATA_EXAMPLE_FORMAT_H
 
 #include "base/base.h"
+#include "roformer/inspect/records.h"
 
-typedef struct rf__text rf__text;
+typedef rf_record_field rf__text;
 typedef struct rf__items rf__items;
 typedef struct rf__layout rf__layout;
 typedef struct rf__file_record rf__file_record;

@@ -55,8 +55,6 @@ void rf__items_init(rf__items *t, const rf_ctx *ctx, const rf_tokenizer *tokeniz
                     int64_t K, int64_t max_length);
 void rf__items_free(rf__items *t);
 
-struct rf__text { const char *at; size_t size; };
-
 /* Adds a sequence to the current example; pair->at NULL: a single text. */
 rf_status rf__items_text(rf__items *t, rf__text text, rf__text pair, rf_error *why);
 

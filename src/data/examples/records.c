@@ -1,7 +1,4 @@
-/* records.c — reads labeled files, and tables of fields.
- *
- *     row     field ((',' | TAB) field)*  LF | CRLF | end
- *     field   CSV: '"' (not '"' | '""')* '"',  or anything without the separator */
+/* records.c — reads labeled files, and tables of fields (rows.c). */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +9,8 @@
 #include "data/documents/source.h"
 #include "roformer/inspect/files.h"
 
-enum { COLUMNS = 256, LINE = 64 << 20 };
+enum { COLUMNS = RF_TABLE_COLUMNS, LINE = 64 << 20 };
+typedef rf_table_row row;
 
 const char *const rf__usual_text[] = {"text",     "sentence",  "sentence1", "text_a",
                                       "question", "question1", "premise",   "anchor",
@@ -177,80 +175,9 @@ static rf_status check_line_ends(const rf__records *r, bool one, rf_error *why)
     return rf_source_no_lines(short_path(r), why);
 }
 
-/* ---- rows ---- */
+/* ---- columns ---- */
 
 typedef struct dialect { char separator; bool quotes; } dialect;
-
-typedef enum row_fault { ROW_FINE, ROW_OPEN, ROW_BEHIND, ROW_MANY } row_fault;
-typedef struct row {
-    rf__text field[COLUMNS];
-    bool quoted[COLUMNS];
-    size_t n;
-    char *next;                         /* the row after it                                                           */
-    uint64_t lines;                     /* lines of the row; ROW_OPEN: the lines before the quote                     */
-    row_fault fault;
-} row;
-
-/* The position after the quote that closes a field; NULL: there is none. */
-static char *closing(char *at, const char *end, uint64_t *lines)
-{
-    for (at++; at < end; at++) {
-        *lines += *at == '\n';
-        if (*at != '"') continue;
-        if (at + 1 >= end || at[1] != '"') return at + 1;
-        at++;
-    }
-    return NULL;
-}
-
-/* Finds the fields of a row, including their quotes. */
-static void cut(char *at, char *end, const dialect *d, row *out)
-{
-    out->n = 0;
-    out->lines = 1;
-    out->fault = ROW_FINE;
-    for (;; at++) {
-        char *const begin = at;
-        const uint64_t above = out->lines - 1;
-        const bool quoted = d->quotes && at < end && *at == '"';
-        if (quoted && !(at = closing(at, end, &out->lines))) {
-            out->fault = ROW_OPEN;
-            out->lines = above;
-            return;
-        }
-        char *to = at;
-        while (at < end && *at != d->separator && *at != '\n') at++;
-        ptrdiff_t cr = 0;               /* CR CR LF, which Python's csv writes on Windows without newline="", too     */
-        while ((at == end || *at == '\n') && at - cr > to && at[-1 - cr] == '\r') cr++;
-        if (quoted && at - cr > to) out->fault = ROW_BEHIND;
-        if (!quoted) to = at - cr;
-        if (out->n < COLUMNS) {
-            out->quoted[out->n] = quoted;
-            out->field[out->n++] = (rf__text){begin, (size_t)(to - begin)};
-        } else {
-            out->fault = ROW_MANY;
-        }
-        if (at >= end || *at == '\n') break;
-    }
-    out->next = at < end ? at + 1 : end;
-}
-
-/* Removes quotes in place: doubled quotes become single ones. */
-static void unquote(char *data, row *w)
-{
-    for (size_t i = 0; i < w->n; i++) {
-        if (!w->quoted[i]) continue;
-        char *from = data + (w->field[i].at - data) + 1, *to = from, *const end = from + w->field[i].size - 2;
-        w->field[i].at = to;
-        for (; from < end; from++) {
-            *to++ = *from;
-            from += *from == '"';
-        }
-        w->field[i].size = (size_t)(to - w->field[i].at);
-    }
-}
-
-/* ---- columns ---- */
 
 typedef struct fields {
     int text, pair, label, id;          /* from 0, -1: none                                                           */
@@ -424,7 +351,7 @@ static rf_status find_columns(const rf__layout *l, rf__records *r, const dialect
 
 static rf_status unreadable(const rf__records *r, uint64_t line, const row *w, rf_error *why)
 {
-    if (w->fault == ROW_OPEN)
+    if (w->fault == RF_ROW_OPEN)
         return rf_fail(why, RF_EDATA,
                        "%s:%llu: expected a closing quote for the one on this line, got none", short_path(r),
                        (unsigned long long)(line + w->lines));
@@ -436,9 +363,9 @@ static rf_status unreadable(const rf__records *r, uint64_t line, const row *w, r
 static bool row_fits(rf__records *r, uint64_t line, const row *w, const fields *p)
 {
     const int64_t most = rf__max64(rf__max64(p->text, p->id), rf__max64(p->pair, p->label));
-    if (w->fault == ROW_BEHIND)
+    if (w->fault == RF_ROW_AFTER)
         rf__records_bad(r, line, "expected a separator after a closing quote, got other text");
-    else if (w->fault == ROW_MANY) rf__records_bad(r, line, "more than %d columns", COLUMNS);
+    else if (w->fault == RF_ROW_MANY) rf__records_bad(r, line, "more than %d columns", COLUMNS);
     else if (p->fields && w->n != p->fields)
         rf__records_bad(r, line, "expected the %zu columns of the header, got %zu", p->fields, w->n);
     else if (w->n <= (size_t)most)
@@ -453,7 +380,7 @@ static bool is_empty(const row *w) { return w->n == 1 && !w->quoted[0] && !w->fi
 static bool one_column(char *at, char *end, const dialect *d, row *w)
 {
     while (at < end && (*at == '\n' || *at == '\r')) at++;
-    cut(at, end, d, w);
+    rf_table_cut(at, end, d->separator, d->quotes, w);
     return w->n == 1;
 }
 
@@ -503,12 +430,12 @@ rf_status rf__records_table(rf__records *r, const rf__layout *l, rf_error *why)
     rf_status status = RF_OK;
     for (; at < end && !status; at = w.next, line += w.lines) {
         bool header = false;
-        cut(at, end, &d, &w);
-        if (w.fault == ROW_OPEN || (first && w.fault == ROW_MANY)) return unreadable(r, line, &w, why);
+        rf_table_cut(at, end, d.separator, d.quotes, &w);
+        if (w.fault == RF_ROW_OPEN || (first && w.fault == RF_ROW_MANY)) return unreadable(r, line, &w, why);
         const bool clean = rf__records_clean(r, line, at, (size_t)(w.next - at));
         if (first && !clean) return rf_fail(why, RF_EDATA, "%s", r->first.text);
         if (!clean) continue;
-        unquote(r->data, &w);
+        rf_table_unquote(&w);
         if (first) status = find_columns(l, r, &d, &w, &p, &header, why);
         if (first) p.one = one;
         first = false;

@@ -6,10 +6,10 @@ if grep -q __asan_init "$program"; then echo "SKIPPED: takes minutes under a san
 "$make_model" small || exit 1
 ROFORMER_MODEL=$PWD/small PATH=$(dirname "$program"):$PATH
 export ROFORMER_MODEL PATH
-own='watch my-model$|my-translator|newstest|dict\.txt|--demo|--port|curl|-m words|-m nli|<\(|~/|man -l|esm2_|my-reranker|wiki|en-de|MRPC|RTE|squad|--band|8x128|4x512|lengths\.txt'
+own='watch my-model$|my-translator|newstest|dict\.txt|--demo|--port|curl|-m words|-m nli|<\(|~/|man -l|esm2_|my-reranker|wiki|en-de|MRPC|RTE|squad|--band|8x128|4x512|lengths\.txt|psql'
 command -v gnuplot > /dev/null || own="$own|\\.svg|\\.png|position-report .* -o"
 
-for command in vocab prepare pretrain finetune fill-mask generate embed similarity rank index search tokenize evaluate score predict classify \
+for command in vocab prepare pretrain finetune fill-mask generate embed merge similarity rank index search tokenize evaluate score predict classify \
     info verify bench plot watch report positions position-report demo help; do
     "$program" help "$command" | sed '1,/^examples:/d; s/^  //' > all
     grep -qE "roformer $command" all || fail "$command has no example"
