@@ -269,7 +269,7 @@ static void a_row_of_zeros(void **state)
     rf_packed *a, *b;
     rf_error why = {0};
     if (rf__quantize_int8(ctx, 2, 3, w, q, scale, &why) || rf_pack(ctx, RF_I8, 2, 3, w, &a, &why) ||
-        rf__pack_int8(ctx, 2, 3, q, scale, &b, &why))
+        rf__pack_int8(ctx, RF_I8, 2, 3, q, scale, &b, &why))
         fail_msg("%s", why.text);
     assert_true(scale[1] > 0);
     assert_int_equal(rf_packed_product(ctx, a, 1, x, 3, NULL, RF_ACT_NONE, y, 2, &why), RF_OK);

@@ -236,7 +236,7 @@ static void products_as_compressed_tensors_computes_them(void **state)
         snprintf(weight, sizeof weight, "%s.weight", name);
         float *y = t_floats(m * n);
         rf_packed *p;
-        if (rf__pack_int8(ctx, n, k, rf__weights_find(w, weight)->data, scale, &p, &why) ||
+        if (rf__pack_int8(ctx, RF_I8, n, k, rf__weights_find(w, weight)->data, scale, &p, &why) ||
             rf_packed_product(ctx, p, m, x, k, bias, RF_ACT_NONE, y, n, &why))
             fail_msg("%s", why.text);
         double off = 0, all = 0;
