@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The accuracy of bf16 and int8: loss on a text, cosines of embeddings of its lines, labels of a fine-tuned model; each compared with f32.
+"""The accuracy of bf16, int8 and int8w: loss on a text, cosines of embeddings of its lines, labels of a fine-tuned model; each compared with f32.
 
     bench/precision.py --roformer build/release/roformer [--text wiki.txt [-m MODEL]] [--finetuned MODEL --input FILE]
 
@@ -15,7 +15,7 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-TYPES = ["f32", "bf16", "int8"]
+TYPES = ["f32", "bf16", "int8", "int8w"]
 
 
 def run(o, *arguments):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A small encoder as people meet it: the first vector of a new process, many lines, memory, page faults.  Python 3.9 and a build.
 
-    bench/small.py MODEL TEXT [--roformer NEW] [--old OLD] [--lines 10000] [--rounds 5] [--dtype f32 bf16 int8]
+    bench/small.py MODEL TEXT [--roformer NEW] [--old OLD] [--lines 10000] [--rounds 5] [--dtype f32 bf16 int8 int8w]
 
 MODEL is a folder such as all-MiniLM-L6-v2; `roformer convert` makes the one in int8.  --old: a program of another commit; the two take
 turns.
@@ -72,7 +72,7 @@ def main():
     p.add_argument("--lines", type=int, default=10000)
     p.add_argument("--rounds", type=int, default=5)
     p.add_argument("--threads", type=int, nargs="+", default=[1, 2])
-    p.add_argument("--dtype", nargs="+", default=["f32", "bf16", "int8"])
+    p.add_argument("--dtype", nargs="+", default=["f32", "bf16", "int8", "int8w"])
     o = p.parse_args()
     o.programs = {o.old: "old", o.roformer: "new"} if o.old else {o.roformer: ""}
     with tempfile.TemporaryDirectory() as work:

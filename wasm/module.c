@@ -183,14 +183,14 @@ static rf_status open_slot(int i)
 static const char *type_of(const char *dtype, rf_type *out)
 {
     static const struct { const char *name; rf_type type; } types[] = {
-        {"f32", RF_F32}, {"bf16", RF_BF16}, {"int8", RF_I8}};
+        {"f32", RF_F32}, {"bf16", RF_BF16}, {"int8", RF_I8}, {"int8w", RF_I8W}};
     for (size_t i = 0; i < RF_COUNT(types); i++)
         if (!strcmp(types[i].name, dtype)) {
             *out = types[i].type;
             return NULL;
         }
     failure = (rf_error){0};
-    rf_fail(&failure, RF_EARG, "dtype: expected f32, bf16 or int8, got '%.40s'", dtype);
+    rf_fail(&failure, RF_EARG, "dtype: expected f32, bf16, int8 or int8w, got '%.40s'", dtype);
     return failure.text;
 }
 

@@ -37,7 +37,7 @@ export class Roformer {
 
   /** Opens a model, or another one under this name, from the files of its folder. If that fails, no model is open under
    *  this name, which is listed only if it was before. */
-  open(name: string, files: Files, options?: { dtype?: "f32" | "bf16" | "int8" }): void;
+  open(name: string, files: Files, options?: { dtype?: "f32" | "bf16" | "int8" | "int8w" }): void;
 
   /** Closes a model, frees its memory and takes its name off the list. */
   close(name: string): void;

@@ -337,7 +337,7 @@ export class Roformer {
     this.#with([name], (n) => this.#sentence(this.#run("roformer_name", n)));
   }
 
-  /* files: {"config.json": Uint8Array, ...}. dtype: "f32", "bf16" or "int8". */
+  /* files: {"config.json": Uint8Array, ...}. dtype: "f32", "bf16", "int8" or "int8w". */
   open(name, files, { dtype = "f32" } = {}) {
     const names = Object.keys(files), data = [];
     this.#with([name, dtype, ...names], (n, d, ...at) => {

@@ -202,8 +202,9 @@ typedef struct rf_config {
     int sentence_normalize;
     double sinusoidal_base;      /* 10000: base of all sinusoidal encodings (rope_theta: of rotary ones) */
     int64_t concat_width;        /* columns of the position vector next to the word; 0: embedding_size */
-    /* 1: the folder's matrices are in int8 with scales (quantization_config). This describes the files, not the
-       model, and is not written; rf_convert writes such folders. */
+    /* 1: the folder's matrices are in int8 with scales (quantization_config), and are meant for activations in int8;
+       2: only the matrices are. This describes the files, not the model, and is not written; rf_convert writes such
+       folders. */
     int quantized;
     /* RoFormer-Sim (pooler_activation "linear"): the vector of a text is W h_[CLS] + b. In generation, the tokens of
        the prompt attend to the whole prompt (UniLM's mask), and new tokens have token type 1. */

@@ -91,7 +91,7 @@ rf_status rf_fail(rf_error *why, rf_status code, const char *format, ...) RF_PRI
 /* ---- types that several headers share ---------------------------------------------------------------------------- */
 
 /* Types of elements. */
-typedef enum rf_type { RF_F32, RF_BF16, RF_F16, RF_I8, RF_I32 } rf_type;
+typedef enum rf_type { RF_F32, RF_BF16, RF_F16, RF_I8, RF_I32, RF_I8W } rf_type;
 
 /* The vector of a text is that of its first token, the mean, the maximum of each column, the vector of its last token,
  * the sum over the square root of the number of tokens, or the mean with the weights 1, 2, 3, ... */

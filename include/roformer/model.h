@@ -45,6 +45,9 @@ rf_status rf_model_open(const rf_ctx *ctx, const char *folder, rf_model **out, r
  *              processors with an int8 instruction (rungs avxvnni, avx512vnni, amx, neondot, neoni8mm). Attention and
  *              the other matrices use bf16, everything else f32. RF_ENUMERIC names a tensor that cannot be scaled: all
  *              zero, too large or too small
+ *   RF_I8W     the same weights, but products in f32, or in bf16 where the rung has a fast bf16 instruction: the memory
+ *              of RF_I8 and about the speed of RF_F32 or RF_BF16. More accurate than RF_I8, because activations are
+ *              not quantized. Attention and the other matrices as with RF_I8
  *   RF_EUNSUPPORTED  any other type */
 rf_status rf_model_open_as(const rf_ctx *ctx, const char *folder, rf_type type, rf_model **out, rf_error *why);
 

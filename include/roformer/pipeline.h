@@ -34,7 +34,8 @@ typedef struct rf_pipeline rf_pipeline;
  * memory, see inspect/files.h.
  *
  *   ctx        must outlive the pipeline; NULL: the pipeline creates its own context with default settings
- *   type       type in which matrices are stored and multiplied: RF_F32, RF_BF16 or RF_I8 (rf_model_open_as)
+ *   type       type in which matrices are stored and multiplied: RF_F32, RF_BF16, RF_I8 or RF_I8W
+ *              (rf_model_open_as)
  *   out        closed with rf_pipeline_close; unchanged on error
  *   RF_EARG    `folder` or `out` is NULL
  *   RF_EDATA   as rf_model_open; also: the folder has no tokenizer

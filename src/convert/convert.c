@@ -267,9 +267,13 @@ static rf_status read_back(const struct conversion *c, const char *path)
     return status;
 }
 
+/* Whether tensors are in int8 because the source has them so. */
+static bool keeps_int8(const struct conversion *c) { return c->o.keep_type && c->config.quantized; }
+
 static rf_status write_config(struct conversion *c)
 {
-    json_t *quantized = c->scale ? rf__convert_int8_config(&c->params, c->scale, &c->unused) : NULL,
+    const bool activations = !keeps_int8(c) || c->config.quantized == RF__ALL_QUANTIZED;
+    json_t *quantized = c->scale ? rf__convert_int8_config(&c->params, c->scale, &c->unused, activations) : NULL,
            *more = json_incref(c->keys);
     if (!c->head && !json_array_size(json_object_get(more, "architectures"))) *c->config.architecture = 0;
     if (c->scale && (!quantized || json_object_update(more, quantized))) {
@@ -444,7 +448,7 @@ static bool ties_words(const struct conversion *c)
 /* Tensors that are not in int8 keep the type of the source, unless the caller names one. */
 static rf_status choose_types(struct conversion *c)
 {
-    const bool as_they_are = c->o.keep_type && c->config.quantized;
+    const bool as_they_are = keeps_int8(c);
     const rf_type usual = type_of_source(c);
     const bool int8 = as_they_are || (!c->o.keep_type && c->o.type == RF_I8), own = int8 || c->o.keep_type;
     c->rest = own ? usual : c->o.type;

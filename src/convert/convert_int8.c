@@ -93,7 +93,8 @@ static void add_both(struct list *l, const rf_family *f, const char *module)
     else if (snprintf(other, sizeof other, "%s%s", f->prefix, module) < (int)sizeof other) add(l, other);
 }
 
-json_t *rf__convert_int8_config(const rf_params *params, float *const *scale, const rf__unused *unused)
+json_t *rf__convert_int8_config(const rf_params *params, float *const *scale, const rf__unused *unused,
+                                bool activations)
 {
     const size_t most = 2 * (params->n + unused->written) + 8;
     struct list l = {.name = rf__calloc(params->ctx, most, sizeof *l.name),
@@ -116,7 +117,7 @@ json_t *rf__convert_int8_config(const rf_params *params, float *const *scale, co
     }
     if (l.name && l.item) {
         add_tied(&l, params);
-        all = rf__quantized_json(l.item, l.n, scale[params->word]);
+        all = rf__quantized_json(l.item, l.n, scale[params->word], activations);
     }
     rf__free(params->ctx, (void *)l.item);
     rf__free(params->ctx, l.name);

@@ -17,6 +17,7 @@ rf_status rf__convert_int8(const rf_params *params, const rf_weights *w, const r
                            bool as_they_are, bool words, float *slab, float **scale, rf_error *why);
 
 /* The quantization_config for config.json (rf__quantized_json); NULL: out of memory. */
-json_t *rf__convert_int8_config(const rf_params *params, float *const *scale, const rf__unused *unused);
+json_t *rf__convert_int8_config(const rf_params *params, float *const *scale, const rf__unused *unused,
+                                bool activations);
 
 #endif

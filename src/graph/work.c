@@ -174,7 +174,8 @@ void rf__read_row(const rfk_table *k, const rf_file_rows *table, int64_t width, 
     case RF_I8:
         for (int64_t i = 0; i < n; i++) to[i] = (float)code[at + i] * table->scale[row];
         return;
-    case RF_I32: return;                /* no table has integers */
+    case RF_I32:
+    case RF_I8W: return;                /* no table has these types */
     }
 }
 

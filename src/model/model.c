@@ -53,10 +53,12 @@ static rf_status read_one(const rf_model *m, const struct source *from, size_t i
     return RF_OK;
 }
 
+static bool int8_weights(const rf_model *m) { return m->type == RF_I8 || m->type == RF_I8W; }
+
 /* With weights in int8, only the layers' matrices are int8; the others are bf16. */
 static rf_type type_of(const rf_model *m, const rf_param *p)
 {
-    return m->type == RF_I8 && !rf__param_in_int8(p) ? RF_BF16 : m->type;
+    return int8_weights(m) && !rf__param_in_int8(p) ? RF_BF16 : m->type;
 }
 
 /* Packs one matrix, the two of a gated feed-forward layer, or several of one shape. */
@@ -76,8 +78,9 @@ static rf_status pack_int8_rows(rf_model *m, size_t i, int64_t rows, const int8_
 {
     const rf_param *p = &m->params.p[i];
     if (p->flags & RF_ROW_GATED)
-        return rf__pack_gated_int8(m->ctx, rows / 2, p->dim[1], q, scale, m->params.family->gate, &m->packed[i], why);
-    return rf__pack_int8(m->ctx, rows, p->dim[1], q, scale, &m->packed[i], why);
+        return rf__pack_gated_int8(m->ctx, m->type, rows / 2, p->dim[1], q, scale, m->params.family->gate,
+                                   &m->packed[i], why);
+    return rf__pack_int8(m->ctx, m->type, rows, p->dim[1], q, scale, &m->packed[i], why);
 }
 
 /* Names the tensor that cannot be packed, of those that form one matrix, and the reason. */
@@ -150,7 +153,7 @@ static rf_status pack(rf_model *m, const struct source *from, size_t i, rf_error
     int64_t rows = 0;
     for (size_t j = 0; j < span; j++) rows += p[j].dim[0];
     if (!rows) return RF_OK;
-    if (m->type == RF_I8 && any_int8(m, from, i)) return pack_codes(m, from, i, rows, why);
+    if (int8_weights(m) && any_int8(m, from, i)) return pack_codes(m, from, i, rows, why);
     const size_t bytes = (size_t)(rows * p->dim[1]) * sizeof(float);
     float *w = space_for(m, from, bytes), *to = w;
     if (!w) return out_of_memory(why, bytes);

@@ -167,7 +167,7 @@ static rf_status check_options(const rf_index_options *o, rf_error *why)
     if (o->max_length < -1 || o->max_length > INT32_MAX)
         return rf_fail(why, RF_EARG, "max_length: expected -1 to %d, got %lld", INT32_MAX, (long long)o->max_length);
     if (!rf__index_type(o->type))
-        return rf_fail(why, RF_EARG, "type: expected RF_F32, RF_BF16 or RF_I8, got %d", (int)o->type);
+        return rf_fail(why, RF_EARG, "type: expected RF_F32, RF_BF16, RF_I8 or RF_I8W, got %d", (int)o->type);
     if (o->prompt && !rf__json_takes(o->prompt)) return rf_fail(why, RF_EARG, "prompt: expected UTF-8");
     if (o->model_name && !rf__json_takes(o->model_name)) return rf_fail(why, RF_EARG, "model_name: expected UTF-8");
     if (o->model_path && !rf__json_takes(o->model_path)) return rf_fail(why, RF_EARG, "model_path: expected UTF-8");

@@ -12,7 +12,11 @@ const char *const rf__index_file[RF__INDEX_FILES + 1] = {
 
 const char *rf__index_type(rf_type type)
 {
-    return type == RF_F32 ? "f32" : type == RF_BF16 ? "bf16" : type == RF_I8 ? "int8" : NULL;
+    return type == RF_F32    ? "f32"
+           : type == RF_BF16 ? "bf16"
+           : type == RF_I8   ? "int8"
+           : type == RF_I8W  ? "int8w"
+                             : NULL;
 }
 
 static size_t faiss_header(int64_t n, int64_t D, char *out)

@@ -16,7 +16,7 @@ enum { RF__NPY_HEADER = 128, RF__FAISS_HEADER = 45 };
 
 extern const char *const rf__index_file[RF__INDEX_FILES + 1];    /* file names, NULL at the end */
 
-/* "f32", "bf16" or "int8"; NULL: no model has this type. */
+/* "f32", "bf16", "int8" or "int8w"; NULL: no model has this type. */
 const char *rf__index_type(rf_type type);
 
 /* The header of file `which` for n texts of D numbers; returns its size in bytes. */

@@ -75,8 +75,9 @@ static rf_status read_description(rf_index *x, const char *folder, const json_t 
         !read_hex(model, &x->o.fingerprint) || rf__poolings_of(pooling) == RF_POOL_AUTO)
         return damaged(folder, RF_FILE_INDEX, "expected values within their limits, got others", why);
     rf_type type = RF_F32;                                  /* default for indexes without this key */
-    while (dtype && type <= RF_I8 && !(rf__index_type(type) && !strcmp(dtype, rf__index_type(type)))) type++;
-    if (type > RF_I8) return damaged(folder, RF_FILE_INDEX, "dtype: expected f32, bf16 or int8, got another", why);
+    while (dtype && type <= RF_I8W && !(rf__index_type(type) && !strcmp(dtype, rf__index_type(type)))) type++;
+    if (type > RF_I8W)
+        return damaged(folder, RF_FILE_INDEX, "dtype: expected f32, bf16, int8 or int8w, got another", why);
     x->o.type = type;
     x->o.skip_special_tokens = json_is_true(json_object_get(all, "skip_special_tokens"));
     x->o.layer_norm = json_is_true(json_object_get(all, "layer_norm"));

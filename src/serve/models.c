@@ -407,4 +407,7 @@ bool srv_need_vectors(srv_request *r)
     return !r->model->no_vectors.code;
 }
 
-const char *srv_dtype(rf_type type) { return type == RF_I8 ? "int8" : type == RF_BF16 ? "bfloat16" : "float32"; }
+const char *srv_dtype(rf_type type)
+{
+    return type == RF_I8W ? "int8w" : type == RF_I8 ? "int8" : type == RF_BF16 ? "bfloat16" : "float32";
+}

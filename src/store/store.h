@@ -101,9 +101,10 @@ void rf__config_named(const rf_ctx *ctx, const char *path, rf_error *why);
 /* Whether the two configs use positions in the same way. */
 bool rf__config_same_positions(const rf_config *a, const rf_config *b);
 
-/* Weights in int8 with scales (quantized.c). read_config: *out is 1 if quantization_config exists and is supported;
- * RF_EUNSUPPORTED names the key of another scheme. json: that key, for a folder in which the modules in `ignore` are
- * not quantized. words: the word embeddings are.
+/* Weights in int8 with scales (quantized.c). read_config: *out is RF__ALL_QUANTIZED or RF__WEIGHTS_QUANTIZED if
+ * quantization_config exists and is supported, otherwise 0; RF_EUNSUPPORTED names the key of another scheme. json: that
+ * key, for a folder in which the modules in `ignore` are not quantized. words: the word embeddings are. activations:
+ * those of the matrices are.
  *
  *   rf__quantized         whether the tensor is a matrix in int8; scale of its rows, NULL: none that matches
  *   owner                 the int8 matrix that `t` is a scale or zero point of; NULL: none
@@ -111,8 +112,9 @@ bool rf__config_same_positions(const rf_config *a, const rf_config *b);
  *                         promised: config.json has a quantization_config
  *   spread                converts the integers in `to` to weights, in place
  *   rf__weights_codes     the integers, contiguous */
+enum { RF__ALL_QUANTIZED = 1, RF__WEIGHTS_QUANTIZED };     /* rf_config.quantized: with or without activations */
 rf_status rf__quantized_read_config(const char *file, const json_t *root, int *out, rf_error *why);
-json_t *rf__quantized_json(const char *const *ignore, size_t n, bool words);
+json_t *rf__quantized_json(const char *const *ignore, size_t n, bool words, bool activations);
 bool rf__quantized(const rf_weight *t);
 const rf_weight *rf__quantized_scale(const rf_weights *w, const rf_weight *t);
 const rf_weight *rf__quantized_owner(const rf_weights *w, const rf_weight *t);

@@ -1,6 +1,6 @@
 /* test_convert_int8.c — mirrors src/convert/convert_int8.c: a folder in int8 gives the bits of its source opened in
- * int8 and is converted unchanged; word embeddings that no head uses are in int8, too; weights without a scale are
- * rejected by name. */
+ * int8 and is converted unchanged, for activations in int8 or not; word embeddings that no head uses are in int8, too;
+ * weights without a scale are rejected by name. */
 #define _GNU_SOURCE
 #include <math.h>
 #include <unistd.h>
@@ -64,9 +64,10 @@ static void same_bits(void **state)
         snprintf(from, sizeof from, "tests/golden/%s", models[i]);
         if (access(from, F_OK)) fail_msg("%s is not there", from);
         const char *to = folder_of(from, 0, RF_I8);
-        for (size_t j = 0; j < RF_COUNT(isa); j++) {
+        for (size_t j = 0; j < 2 * RF_COUNT(isa); j++) {
             size_t a, b;
-            const float *x = hidden_of(isa[j], from, RF_I8, &a), *y = hidden_of(isa[j], to, RF_I8, &b);
+            const rf_type type = j % 2 ? RF_I8W : RF_I8;
+            const float *x = hidden_of(isa[j / 2], from, type, &a), *y = hidden_of(isa[j / 2], to, type, &b);
             assert_int_equal(a, b);
             if (memcmp(x, y, a)) fail_msg("%s: other bits", models[i]);
             t_free_all();
@@ -151,6 +152,38 @@ static void carried_on(void **state)
     (void)state;
     carry_on("tests/golden/models/int8", 12);
     carry_on("tests/golden/models/int8_words", 13);
+}
+
+/* A folder whose quantization_config has no activations: the answers of int8w, and still none when it is converted. */
+static void weights_alone(void **state)
+{
+    (void)state;
+    char text[300];
+    json_t *root, *q, *scheme;
+    const char *from = folder_of("tests/golden/models/plain", 0, RF_I8), *name;
+    size_t n, m;
+    rf_error why = {0};
+    rf_config config;
+    const float *u = hidden_of(NULL, from, RF_I8W, &n);
+    snprintf(text, sizeof text, "%s/config.json", from);
+    assert_non_null(root = json_load_file(text, 0, NULL));
+    assert_non_null(q = json_object_get(root, "quantization_config"));
+    json_object_foreach(json_object_get(q, "config_groups"), name, scheme)
+        assert_int_equal(json_object_set_new(scheme, "input_activations", json_null()), 0);
+    assert_int_equal(json_dump_file(root, text, 0), 0);
+    json_decref(root);
+    const char *to = folder_of(from, 1, RF_F32);
+    for (int i = 0; i < 2; i++) {
+        const char *folder = i ? to : from;
+        if (rf_config_read(ctx, folder, &config, &why)) fail_msg("%s", why.text);
+        assert_int_equal(config.quantized, 2);
+        const float *v = hidden_of(NULL, folder, RF_I8W, &m);
+        assert_int_equal(n, m);
+        assert_memory_equal(u, v, n);
+    }
+    if (rf_config_read(ctx, folder_of(from, 0, RF_I8), &config, &why)) fail_msg("%s", why.text);
+    assert_int_equal(config.quantized, 1);                  /* as asked for */
+    t_free_all();
 }
 
 static bool among(const json_t *list, const char *name)
@@ -269,7 +302,7 @@ static void a_row_of_zeros(void **state)
     rf_packed *a, *b;
     rf_error why = {0};
     if (rf__quantize_int8(ctx, 2, 3, w, q, scale, &why) || rf_pack(ctx, RF_I8, 2, 3, w, &a, &why) ||
-        rf__pack_int8(ctx, 2, 3, q, scale, &b, &why))
+        rf__pack_int8(ctx, RF_I8, 2, 3, q, scale, &b, &why))
         fail_msg("%s", why.text);
     assert_true(scale[1] > 0);
     assert_int_equal(rf_packed_product(ctx, a, 1, x, 3, NULL, RF_ACT_NONE, y, 2, &why), RF_OK);
@@ -313,6 +346,7 @@ int main(void)
         cmocka_unit_test(same_bits),
         cmocka_unit_test(words_of_their_own),
         cmocka_unit_test(carried_on),
+        cmocka_unit_test(weights_alone),
         cmocka_unit_test(modules_that_are_left_alone),
         cmocka_unit_test(without_a_scale),
         cmocka_unit_test(a_row_of_zeros),

@@ -2,7 +2,7 @@
  *
  * A gated product has the bits of its three steps: the product with the gate and its activation, the product with the
  * other matrix, and one multiplication in f32 for each element.  The first two are tested against the formula in
- * test_gemm.c, test_gemm_bf16.c and test_gemm_i8.c.                                                                  */
+ * test_gemm.c, test_gemm_bf16.c, test_gemm_i8.c and test_gemm_i8w.c.                                             */
 #include "kernel/gemm/products.h"
 #include "rungs.h"
 
@@ -61,12 +61,12 @@ static void one(const rf_ctx *ctx, rf_type type, const problem *p, rf_gate_order
     product(ctx, packed, p, x, bias, p->act, y, ldy);
     compare(ctx, type, p, "packed together", y, ldy, expected);
     rf_packed_free(packed);
-    if (type != RF_I8) return;
+    if (type != RF_I8 && type != RF_I8W) return;
 
     int8_t *q = (int8_t *)(void *)t_floats((2 * half + 3) / 4);
     float *scale = t_floats(2 * p->n);
     if (rf__quantize_int8(ctx, 2 * p->n, p->k, w, q, scale, &why)) fail_msg("%s", why.text);
-    if (rf__pack_gated_int8(ctx, p->n, p->k, q, scale, order, &packed, &why)) fail_msg("%s", why.text);
+    if (rf__pack_gated_int8(ctx, type, p->n, p->k, q, scale, order, &packed, &why)) fail_msg("%s", why.text);
     product(ctx, packed, p, x, bias, p->act, y, ldy);
     compare(ctx, type, p, "from int8", y, ldy, expected);
     rf_packed_free(packed);
@@ -81,7 +81,7 @@ static void every_rung_and_type(void **state)
         {5, 17, 40, true, RF_ACT_GELU},     {65, 200, 100, false, RF_ACT_SILU},  {40, 900, 70, true, RF_ACT_RELU},
         {1, 800, 1600, true, RF_ACT_SILU},  {400, 70, 900, false, RF_ACT_TANH},
     };
-    static const rf_type types[] = {RF_F32, RF_BF16, RF_I8};
+    static const rf_type types[] = {RF_F32, RF_BF16, RF_I8, RF_I8W};
     rfk_table table;
     for (int r = 0; rfk_rung(r, &table); r++)
         for (int threads = 1; threads <= 3; threads += 2) {
@@ -101,7 +101,7 @@ static void a_row_alone(void **state)
 {
     (void)state;
     enum { M = 130, N = 100, K = 50 };
-    static const rf_type types[] = {RF_F32, RF_BF16, RF_I8};
+    static const rf_type types[] = {RF_F32, RF_BF16, RF_I8, RF_I8W};
     const problem all = {M, N, K, false, RF_ACT_SILU}, alone = {1, N, K, false, RF_ACT_SILU};
     const float *x = t_normal(M * K), *w = t_normal(2 * N * K);
     rf_ctx *ctx = t_ctx(2, NULL);
@@ -132,8 +132,8 @@ static void refusals(void **state)
     assert_non_null(strstr(why.text, "order"));
     assert_int_equal(rf__pack_gated(ctx, RF_F32, 2, 2, NULL, RF_GATE_FIRST, &p, &why), RF_EARG);
     assert_int_equal(rf__pack_gated(ctx, RF_F32, -1, 2, w, RF_GATE_FIRST, &p, &why), RF_ERANGE);
-    assert_int_equal(rf__pack_gated_int8(ctx, 2, 2, q, NULL, RF_GATE_FIRST, &p, &why), RF_EARG);
-    assert_int_equal(rf__pack_gated_int8(ctx, 2, 2, q, scale, RF_GATE_FIRST, &p, &why), RF_ENUMERIC);
+    assert_int_equal(rf__pack_gated_int8(ctx, RF_I8, 2, 2, q, NULL, RF_GATE_FIRST, &p, &why), RF_EARG);
+    assert_int_equal(rf__pack_gated_int8(ctx, RF_I8, 2, 2, q, scale, RF_GATE_FIRST, &p, &why), RF_ENUMERIC);
     assert_null(p);
     assert_int_equal(rf__pack_gated(ctx, RF_I8, 2, 2, w, RF_GATE_SECOND, &p, &why), RF_OK);
     assert_int_equal(rf_packed_product(ctx, p, 1, x, 2, NULL, RF_ACT_SILU, y, 2, &why), RF_ENUMERIC);

@@ -54,7 +54,7 @@ static rf_packed *packed(const rf_ctx *ctx, const problem *p)
 {
     rf_packed *w = NULL;
     rf_error why = {0};
-    const rf_status s = p->given ? rf__pack_int8(ctx, p->n, p->k, p->given, p->scale, &w, &why)
+    const rf_status s = p->given ? rf__pack_int8(ctx, RF_I8, p->n, p->k, p->given, p->scale, &w, &why)
                                  : rf_pack(ctx, RF_I8, p->n, p->k, p->w, &w, &why);
     if (s) fail_msg("%s: %s", rf_ctx_isa(ctx), why.text);
     return w;
@@ -297,17 +297,17 @@ static void weights_without_a_scale_are_refused(void **state)
     for (size_t i = 0; i < RF_COUNT(wrong); i++) {
         const float scale[] = {1, wrong[i]};
         rf_error why = {0};
-        assert_int_equal(rf__pack_int8(ctx, 2, 1, (int8_t[]){1, 2}, scale, &p, &why), RF_ENUMERIC);
+        assert_int_equal(rf__pack_int8(ctx, RF_I8, 2, 1, (int8_t[]){1, 2}, scale, &p, &why), RF_ENUMERIC);
         t_failed(&why, RF_ENUMERIC, "scale of row 1: expected");
     }
     rf_error why = {0};
-    assert_int_equal(rf__pack_int8(ctx, 2, 1, (int8_t[]){1, 2}, NULL, &p, &why), RF_EARG);
+    assert_int_equal(rf__pack_int8(ctx, RF_I8, 2, 1, (int8_t[]){1, 2}, NULL, &p, &why), RF_EARG);
     t_failed(&why, RF_EARG, "scales");
     float a[4] = {1, 2, 3, 4}, c[4];
     const rf_gemm_call call = {
         .m = 2, .n = 2, .k = 2, .a = a, .lda = 2, .b = a, .ldb = 2, .c = c, .ldc = 2, .type = RF_I8};
     assert_int_equal(rf_gemm(ctx, &call, NULL), RF_EUNSUPPORTED);
-    assert_int_equal(rf__pack_int8(ctx, 2, 0, NULL, NULL, &p, NULL), RF_OK);        /* an empty sum: the bias */
+    assert_int_equal(rf__pack_int8(ctx, RF_I8, 2, 0, NULL, NULL, &p, NULL), RF_OK);        /* an empty sum: the bias */
     assert_int_equal(rf_packed_product(ctx, p, 2, NULL, 0, a, RF_ACT_NONE, c, 2, NULL), RF_OK);
     assert_true(c[0] == 1 && c[3] == 2);
     rf_packed_free(p);

@@ -1,4 +1,5 @@
-/* test_int8.c — mirrors src/model/model.c with matrices in int8: bits, which tensors are quantized, rejected models. */
+/* test_int8.c — mirrors src/model/model.c with matrices in int8, for activations in int8 or not: bits, which tensors
+ * are quantized, rejected models. */
 #include "work.h"
 
 #include "kernel/gemm/products.h"
@@ -28,13 +29,14 @@ static void fill(int text, int32_t *id)
     for (int32_t j = 0; j < length[text]; j++) id[j] = (int32_t)rf_rng_below(&r, 97);
 }
 
-static void same_text_same_bits(void **state)
+static const rf_type types[] = {RF_I8, RF_I8W};
+
+static void same_bits_in(rf_type type)
 {
-    (void)state;
     const rf_config c = small();
     float alone[TEXTS][36];
     for (int threads = 1; threads <= 3; threads++) {
-        struct work w = begin_as(&c, RF_I8, threads, NULL);
+        struct work w = begin_as(&c, type, threads, NULL);
         rf_error why = {0};
         const float *v;
         for (int i = 0; i < TEXTS; i++) {
@@ -62,24 +64,35 @@ static void same_text_same_bits(void **state)
     }
 }
 
-static void matrices_of_layers_are_int8_and_others_bf16(void **state)
+static void same_text_same_bits(void **state)
 {
     (void)state;
+    for (size_t t = 0; t < RF_COUNT(types); t++) same_bits_in(types[t]);
+}
+
+static void has_its_types(rf_type asked)
+{
     const rf_config c = small();
-    struct work w = begin_as(&c, RF_I8, 1, NULL);
+    struct work w = begin_as(&c, asked, 1, NULL);
     int eight = 0, sixteen = 0;
     for (size_t i = 0; i < w.model->params.n; i++) {
         const rf_param *p = &w.model->params.p[i];
         if (!w.model->packed[i]) continue;
         const rf_type type = w.model->packed[i]->type;
         const bool in_layer = strstr(p->name, ".layer.") != NULL;
-        assert_int_equal(type, in_layer ? RF_I8 : RF_BF16);
+        assert_int_equal(type, in_layer ? asked : RF_BF16);
         if (in_layer) eight++;
         else sixteen++;
     }
     assert_int_equal(eight, 2 * 4);                 /* of each layer: query, key and value combined; output; two more */
     assert_true(sixteen >= 2);                      /* embeddings_project, the head's transform                     */
     end(&w);
+}
+
+static void matrices_of_layers_are_int8_and_others_bf16(void **state)
+{
+    (void)state;
+    for (size_t t = 0; t < RF_COUNT(types); t++) has_its_types(types[t]);
 }
 
 /* ---- folders that cannot be opened so ---------------------------------------------------------------------------- */
@@ -117,10 +130,13 @@ static void refuse(const char *name, float factor, const char *part)
     assert_int_equal(rf_model_open(ctx, folder, &m, &why), RF_OK);         /* as f32 there is nothing wrong with it */
     rf_model_close(m);
     m = NULL;
-    assert_int_equal(rf_model_open_as(ctx, folder, RF_I8, &m, &why), RF_ENUMERIC);
-    t_failed(&why, RF_ENUMERIC, part);
-    t_failed(&why, RF_ENUMERIC, name);
-    assert_null(m);
+    for (size_t t = 0; t < RF_COUNT(types); t++) {
+        why = (rf_error){0};
+        assert_int_equal(rf_model_open_as(ctx, folder, types[t], &m, &why), RF_ENUMERIC);
+        t_failed(&why, RF_ENUMERIC, part);
+        t_failed(&why, RF_ENUMERIC, name);
+        assert_null(m);
+    }
     rf_ctx_free(ctx);
     t_free_all();
 }
@@ -141,7 +157,7 @@ static void other_types_are_refused(void **state)
     rf_model *m = NULL;
     rf_error why = {0};
     assert_int_equal(rf_model_random_as(ctx, &c, 1, RF_F16, &m, &why), RF_EUNSUPPORTED);
-    t_failed(&why, RF_EUNSUPPORTED, "expected f32 (0), bf16 (1) or int8 (3)");
+    t_failed(&why, RF_EUNSUPPORTED, "expected f32 (0), bf16 (1), int8 (3) or int8w (5)");
     rf_ctx_free(ctx);
 }
 

@@ -12,6 +12,7 @@
     "{\"targets\":[\"Linear\"],\"weights\":" weights ",\"input_activations\":" activations \
     ",\"output_activations\":null}"
 #define WEIGHTS "{\"num_bits\":8,\"type\":\"int\",\"symmetric\":true,\"strategy\":\"channel\",\"observer\":\"minmax\"}"
+#define TABLES "{\"targets\":[\"Embedding\"],\"weights\":" WEIGHTS ",\"input_activations\":null}"
 #define TOKENS "{\"num_bits\":8,\"type\":\"int\",\"symmetric\":true,\"strategy\":\"token\",\"dynamic\":true}"
 #define CONFIG(method, format, more, groups) \
     "{\"quant_method\":\"" method "\",\"format\":\"" format "\",\"config_groups\":" groups more "}"
@@ -37,6 +38,10 @@ static void schemes_that_are_read(void **state)
         {CONFIG("compressed-tensors", "naive-quantized",
                 ",\"quantization_status\":\"compressed\",\"kv_cache_scheme\":null,\"ignore\":[\"lm_head\"]",
                 "{\"g\":" GROUP(WEIGHTS, TOKENS) ",\"h\":" GROUP(WEIGHTS, TOKENS) "}"), 1},
+        {ONE(WEIGHTS, "null"), 2},
+        {INTEGERS("", "{\"g\":{\"targets\":[\"Linear\"],\"weights\":" WEIGHTS "}}"), 2},
+        {INTEGERS("", "{\"g\":" GROUP(WEIGHTS, TOKENS) ",\"t\":" TABLES "}"), 1},
+        {INTEGERS("", "{\"g\":" GROUP(WEIGHTS, "null") ",\"t\":" TABLES "}"), 2},
     };
     for (size_t i = 0; i < RF_COUNT(good); i++) {
         int is;
@@ -73,7 +78,7 @@ static void schemes_that_are_not(void **state)
          "quantization_config.config_groups.g.weights.symmetric: expected true, got"},
         {ONE("{\"num_bits\":8}", TOKENS), RF_EUNSUPPORTED,
          "quantization_config.config_groups.g.weights.strategy: expected \"channel\", got"},
-        {ONE(WEIGHTS, "null"), RF_EUNSUPPORTED,
+        {INTEGERS("", "{\"f\":" GROUP(WEIGHTS, TOKENS) ",\"g\":" GROUP(WEIGHTS, "null") "}"), RF_EUNSUPPORTED,
          "quantization_config.config_groups.g.input_activations: expected an 8-bit"},
         {ONE("null", TOKENS), RF_EUNSUPPORTED, "quantization_config.config_groups.g.weights: expected an"},
         {ONE(WEIGHTS, "{\"num_bits\":8,\"strategy\":\"token\",\"dynamic\":false}"), RF_EUNSUPPORTED,
@@ -236,7 +241,7 @@ static void products_as_compressed_tensors_computes_them(void **state)
         snprintf(weight, sizeof weight, "%s.weight", name);
         float *y = t_floats(m * n);
         rf_packed *p;
-        if (rf__pack_int8(ctx, n, k, rf__weights_find(w, weight)->data, scale, &p, &why) ||
+        if (rf__pack_int8(ctx, RF_I8, n, k, rf__weights_find(w, weight)->data, scale, &p, &why) ||
             rf_packed_product(ctx, p, m, x, k, bias, RF_ACT_NONE, y, n, &why))
             fail_msg("%s", why.text);
         double off = 0, all = 0;

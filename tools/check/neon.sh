@@ -52,7 +52,7 @@ for rung in $rungs; do
     exports=$("${CC%gcc}nm" -g --defined-only "$build"/*_isa_"$rung".c.o | awk '{ print $3 }')
     [ "$exports" = "rfk_$rung" ] || { echo "check_neon: isa_$rung.c exports: $exports"; exit 1; }
 done
-newer=" ladder convert gemm_bf16 gemm_i8 attention_bf16 attention_relate_bf16 attention_pages "
+newer=" ladder convert gemm_bf16 gemm_i8 gemm_i8w attention_bf16 attention_relate_bf16 attention_pages "
 
 # These multiply large matrices, which takes many minutes here; the others meet every path of the rung.
 export CMOCKA_SKIP="${CMOCKA_SKIP-every_size_and_transpose every_activation training_shapes packed_weights a_row_does_not_see_the_others threads_do_not_show a_row_sees_itself_alone every_size_transpose_and_storage}"

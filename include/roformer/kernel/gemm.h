@@ -1,7 +1,7 @@
 /* gemm.h — matrix products with optional bias and activation.
  *
- * Elements are RF_F32, RF_BF16 and, for packed weights, RF_I8 (rf_type in context.h). The products are blocked and
- * packed (docs/architecture.md); the reference rung "ref" uses three nested loops.
+ * Elements are RF_F32, RF_BF16 and, for packed weights, RF_I8 and RF_I8W (rf_type in context.h). The products are
+ * blocked and packed (docs/architecture.md); the reference rung "ref" uses three nested loops.
  *
  * threads   a context may be shared. A product with a packed matrix runs at any time, on all workers, or on the calling
  *           thread alone if another call has the workers. Other products (rf_gemm) run one after the other */
@@ -78,13 +78,15 @@ typedef struct rf_packed rf_packed;
  *              RF_I8     1 byte, and a scale for each row of w: int8 in -127 to 127. Rows of x are quantized in the
  *                        same way, and sums are exact, so that products without an activation have the same bits on
  *                        every processor
+ *              RF_I8W    the same weights. Sums are those of RF_F32, or of RF_BF16 if the rung multiplies bf16 faster;
+ *                        the scale is applied to them at the end. x is not quantized, but rounded to bf16 with RF_BF16
  *   w          [n,k] f32, row-major; copied. For RF_I8, k is at most 65536 (otherwise RF_EUNSUPPORTED)
  *   out        freed with rf_packed_free; unchanged on error
  *   RF_EARG    ctx, w or out is NULL
  *   RF_ERANGE  n or k is negative or too large
  *   RF_EUNSUPPORTED another type
- *   RF_ENUMERIC for RF_I8: a weight is not finite, a row is too large or too small for a scale, or all weights are
- *              zero
+ *   RF_ENUMERIC for RF_I8 and RF_I8W: a weight is not finite, a row is too large or too small for a scale, or all
+ *              weights are zero
  *   RF_ENOMEM  out of memory */
 rf_status rf_pack(const rf_ctx *ctx, rf_type type, int64_t n, int64_t k, const float *w, rf_packed **out,
                   rf_error *why);

@@ -19,7 +19,7 @@ T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
 Source = Union[_folder.PathLike, Mapping[str, Any]]       # a folder or name; or files by name, as bytes
 Floats = NDArray[np.float32]
-TYPES = {"float32": abi.RF_F32, "bfloat16": abi.RF_BF16, "int8": abi.RF_I8}
+TYPES = {"float32": abi.RF_F32, "bfloat16": abi.RF_BF16, "int8": abi.RF_I8, "int8w": abi.RF_I8W}
 FEW, FEW_BYTES = 8, 1000
 
 

@@ -73,7 +73,7 @@ class SentenceTransformer:
     cache_folder         where cached models are; None: Hugging Face's folder
     truncate_dim         keep this many numbers of a vector; None: as the folder says
     revision             of a cached model; None: "main"
-    dtype                type of the matrices: "float32", "bfloat16" or "int8"; also model_kwargs={"dtype": ...}
+    dtype                type of the matrices: "float32", "bfloat16", "int8" or "int8w"; also model_kwargs={"dtype": ...}
     threads              that one call computes with; None: those of `set_num_threads`
     trust_remote_code, local_files_only, token, model_card_data, backend="torch", model_kwargs["attn_implementation"]
                          are taken and change nothing: nothing is downloaded, and code of a folder is never run

@@ -96,7 +96,7 @@ rf_status bench_parts(bench_job *j)
     if (status) return status;
     j->parts = &all;
     status = bench_forward(j);
-    if (!status && j->b.type != RF_I8) status = bench_train(j);
+    if (!status && (j->b.type == RF_F32 || j->b.type == RF_BF16)) status = bench_train(j);
     j->parts = NULL;
     rf_ctx_free(io->ctx);
     io->ctx = plain;

@@ -73,8 +73,9 @@ static double peak_memory(void) { return 1e-6 * cli_os_peak_memory(); }
 /* Weights in int8 are for inference only. */
 static bool multiplies_in(const char *name, rf_type type, rf_error *why)
 {
-    if (type != RF_I8 || (strcmp(name, "train") && strcmp(name, "save"))) return true;
-    rf_fail(why, RF_EARG, "--dtype: expected f32 or bf16 for %s, got int8", name);
+    const bool int8 = type == RF_I8 || type == RF_I8W;
+    if (!int8 || (strcmp(name, "train") && strcmp(name, "save"))) return true;
+    rf_fail(why, RF_EARG, "--dtype: expected f32 or bf16 for %s, got %s", name, type == RF_I8 ? "int8" : "int8w");
     return false;
 }
 

@@ -106,7 +106,7 @@ const cli_command cmd_convert = {
     "weights in other formats and files of a training run; each of these files is listed.\n"
     "With --dtype int8, the matrices of the layers and the word embeddings, unless they are also a head's matrix, are "
     "stored with 8 bits per weight and one scale per row, in the format of compressed-tensors (W8A8).  Other commands "
-    "use these weights unchanged if --dtype int8 is given.",
+    "use these weights unchanged if --dtype int8 or int8w is given.",
     examples,
     options,
     sizeof(struct args),

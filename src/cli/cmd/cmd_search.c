@@ -162,7 +162,7 @@ static int run(void *arguments, cli_io *io)
 #define A(field) offsetof(struct args, field)
 static const cli_option options[] = {
     CLI_SENTENCE_MODEL_OPTION(struct args, model),
-    {"dtype", 0, CLI_CHOICE, A(dtype), "f32|bf16|int8", "f32", 0, 0, NULL,
+    {"dtype", 0, CLI_CHOICE, A(dtype), CLI_DTYPES, "f32", 0, 0, NULL,
      "data type of weight matrices and their products (default: that of the index)", "torch_dtype"},
     {"top-k", 'k', CLI_INT, A(top_k), "N", "10", 0, 1 << 30, NULL, "number of results per query; 0: all", NULL},
     {"json", 0, CLI_FLAG, A(json), NULL, NULL, 0, 0, NULL, "print one JSON object per result", NULL},

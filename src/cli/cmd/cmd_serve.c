@@ -164,8 +164,8 @@ static bool is_folder(const char *path)
 
 static bool dtype_of(const char *word, rf_type *out)
 {
-    static const char *const words[] = {"f32", "bf16", "int8"};
-    for (int i = 0; i < 3; i++)
+    static const char *const words[] = {"f32", "bf16", "int8", "int8w"};
+    for (int i = 0; i < (int)CLI_COUNT(words); i++)
         if (!strcmp(word, words[i])) return *out = cli_dtype(i), true;
     return false;
 }
@@ -190,7 +190,7 @@ static rf_status add_model(job *j, int i, const char *given)
     const cli_list *types = &j->a->dtypes;
     const char *type = !types->n ? "f32" : types->item[types->n == 1 ? 0 : i];
     if (dtype_of(type, &m->type)) return RF_OK;
-    return rf_fail(why, RF_EARG, "--dtype %.40s: expected f32, bf16 or int8", type);
+    return rf_fail(why, RF_EARG, "--dtype %.40s: expected f32, bf16, int8 or int8w", type);
 }
 
 /* The shipped models in place of --model. */
@@ -405,7 +405,7 @@ static const cli_option options[] = {
      NULL},
     {"demo", 0, CLI_FLAG, A(demo), NULL, NULL, 0, 0, NULL,
      "serve the shipped models and an index of a few sentences, to look at in a browser", NULL},
-    {"dtype", 0, CLI_EACH, A(dtypes), "f32|bf16|int8", NULL, 0, 0, NULL,
+    {"dtype", 0, CLI_EACH, A(dtypes), CLI_DTYPES, NULL, 0, 0, NULL,
      "data type of weight matrices and their products; once for all models, or once for each (default: f32)",
      "torch_dtype"},
     {"model-alias", 0, CLI_EACH, A(aliases), "NAME[=MODEL]", NULL, 0, 0, NULL,

@@ -19,13 +19,17 @@
     }
 
 /* An rf_type as the index in a list, in the int `field`; cli_dtype converts it. */
+#define CLI_DTYPES "f32|bf16|int8|int8w"
 #define CLI_DTYPE_OPTION(args, field) \
-    {"dtype", 0, CLI_CHOICE, offsetof(args, field), "f32|bf16|int8", "f32", 0, 0, NULL, \
-     "data type of weight matrices and their products; bf16 halves the memory, int8 quarters it", "torch_dtype"}
+    {"dtype", 0, CLI_CHOICE, offsetof(args, field), CLI_DTYPES, "f32", 0, 0, NULL, \
+     "data type of weight matrices and their products; bf16 halves the memory, int8 and int8w quarter it; int8w: " \
+     "weights in int8, products in f32 or bf16, more accurate than int8", \
+     "torch_dtype"}
 
 static inline rf_type cli_dtype(int choice)
 {
-    return choice == 2 ? RF_I8 : choice == 1 ? RF_BF16 : RF_F32;
+    static const rf_type type[] = {RF_F32, RF_BF16, RF_I8, RF_I8W};
+    return type[choice];
 }
 
 #endif

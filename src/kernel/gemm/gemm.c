@@ -102,6 +102,7 @@ const rf__products *rf__products_for(const rf_ctx *ctx, rf_type type)
 {
     const rf__products *by = rf__products_at(ctx, 0);
     if (type == RF_I8) return &rf__products_i8;
+    if (type == RF_I8W) return &rf__products_i8w;
     return type == RF_BF16 && by != &rf__products_ref ? &rf__products_bf16 : by;
 }
 
@@ -138,9 +139,9 @@ static rf_status check_act(const char *op, rf_act act, rf_error *why)
 
 static rf_status check_type(const char *op, rf_type type, bool packed, rf_error *why)
 {
-    if (type == RF_F32 || type == RF_BF16 || (packed && type == RF_I8)) return RF_OK;
+    if (type == RF_F32 || type == RF_BF16 || (packed && (type == RF_I8 || type == RF_I8W))) return RF_OK;
     return rf_fail(why, RF_EUNSUPPORTED, "%s: type: expected f32 (%d)%s bf16 (%d)%s, got %d", op, RF_F32,
-                   packed ? "," : " or", RF_BF16, packed ? " or int8 (3)" : "", (int)type);
+                   packed ? "," : " or", RF_BF16, packed ? ", int8 (3) or int8w (5)" : "", (int)type);
 }
 
 static rf_status check(const rf_gemm_call *g, rf_error *why)
@@ -205,14 +206,18 @@ rf_status rf__pack_by(const rf__products *by, const rf_ctx *ctx, rf_type type, i
     return s;
 }
 
-rf_status rf__pack_int8(const rf_ctx *ctx, int64_t n, int64_t k, const int8_t *w, const float *scale, rf_packed **out,
-                        rf_error *why)
+rf_status rf__pack_int8(const rf_ctx *ctx, rf_type type, int64_t n, int64_t k, const int8_t *w, const float *scale,
+                        rf_packed **out, rf_error *why)
 {
     rf_packed *p = NULL;
     if (!(ctx && out)) return rf__missing("rf__pack_int8", "ctx, out", why);
     if (n && k && !scale) return rf_fail(why, RF_EARG, "pack: expected scales, got NULL");
-    rf_status s = packed_new(&rf__products_i8, ctx, RF_I8, n, k, w, &p, why);
-    if (!s) s = p->by == &rf__products_i8 ? rf__i8_pack(ctx, p, w, scale, why) : p->by->pack(ctx, p, NULL, why);
+    const rf__products *by = rf__products_for(ctx, type);
+    if (!by->pack_codes)
+        return rf_fail(why, RF_EUNSUPPORTED, "pack: type: expected int8 (%d) or int8w (%d), got %d", RF_I8, RF_I8W,
+                       (int)type);
+    rf_status s = packed_new(by, ctx, type, n, k, w, &p, why);
+    if (!s) s = p->by == by ? by->pack_codes(ctx, p, w, scale, why) : p->by->pack(ctx, p, NULL, why);
     if (s) rf_packed_free(p);
     else *out = p;
     return s;
@@ -232,7 +237,7 @@ static rf_status pack_half(const rf_ctx *ctx, rf_type type, int64_t n, int64_t k
 {
     const bool empty = n < 1 || k < 1;
     if (!w->i8) return rf_pack(ctx, type, n, k, empty ? NULL : w->f32 + row * k, out, why);
-    return rf__pack_int8(ctx, n, k, empty ? NULL : w->i8 + row * k, empty ? NULL : w->scale + row, out, why);
+    return rf__pack_int8(ctx, type, n, k, empty ? NULL : w->i8 + row * k, empty ? NULL : w->scale + row, out, why);
 }
 
 static rf_status pack_gated(const rf_ctx *ctx, rf_type type, int64_t n, int64_t k, const halves *w,
@@ -261,12 +266,12 @@ rf_status rf__pack_gated(const rf_ctx *ctx, rf_type type, int64_t n, int64_t k, 
     return pack_gated(ctx, type, n, k, &(halves){.f32 = w}, order, out, why);
 }
 
-rf_status rf__pack_gated_int8(const rf_ctx *ctx, int64_t n, int64_t k, const int8_t *w, const float *scale,
-                              rf_gate_order order, rf_packed **out, rf_error *why)
+rf_status rf__pack_gated_int8(const rf_ctx *ctx, rf_type type, int64_t n, int64_t k, const int8_t *w,
+                              const float *scale, rf_gate_order order, rf_packed **out, rf_error *why)
 {
     if (!(ctx && out && ((w && scale) || n < 1 || k < 1)))
         return rf__missing("rf__pack_gated_int8", "ctx, w, scale, out", why);
-    return pack_gated(ctx, RF_I8, n, k, &(halves){.i8 = w, .scale = scale}, order, out, why);
+    return pack_gated(ctx, type, n, k, &(halves){.i8 = w, .scale = scale}, order, out, why);
 }
 
 static void transpose(float *to, const float *from, int64_t n, int64_t k)

@@ -75,7 +75,7 @@ static void copy(const rf__copying *x)
 static void multiply(const rf__multiplying *x)
 {
     const int64_t group = x->shape->interleave, words = (x->depth + group - 1) / group;
-    const uint16_t *block = block_of(x->shape, x->workspace) + x->at * x->shape->stride;
+    const uint16_t *block = block_of(x->shape, x->workspace) + x->at * x->shape->stride + x->from;
     x->ctx->k->gemm_panel_bf16(x->c, x->ldc, block, x->panel, x->rows, x->n, words * group / 2, rf__from(x),
                                rf__from_stride(x));
 }
@@ -160,7 +160,7 @@ static void pack_rows(const rf__packing *p, int64_t s)
         }
 }
 
-static const rf__element bf16 = {
+const rf__element rf__element_bf16 = {
     .size = sizeof(uint16_t),
     .chunk = 1 << 21,
     .strip = DEEP,
@@ -173,4 +173,4 @@ static const rf__element bf16 = {
     .pack_rows = pack_rows,
 };
 
-RF__BLOCKED_PRODUCTS(rf__products_bf16, "built-in, bf16", bf16);
+RF__BLOCKED_PRODUCTS(rf__products_bf16, "built-in, bf16", rf__element_bf16);

@@ -50,8 +50,14 @@ rfk_panel_shape rf__shape_for(const rfk_panel_shape *shape, size_t row, size_t s
 static rfk_panel_shape shape_of(const rf__element *e, const rf_ctx *ctx)
 {
     const rfk_panel_shape *shape = e->shape(ctx);
-    const size_t number = shape->code ? (size_t)shape->code : e->size;
+    const size_t number = e->copied ? e->copied : shape->code ? (size_t)shape->code : e->size;
     return rf__shape_for(shape, (size_t)shape->stride * number, rf__cache_share());
+}
+
+/* Bytes of a worker: what the type asks for, and its spare memory. */
+static size_t workspace_of(const rf__element *e, const rfk_panel_shape *shape)
+{
+    return e->workspace(shape) + e->spare;
 }
 
 /* ---- how b is cut; nothing here depends on m --------------------------------------------------------------------- */
@@ -172,6 +178,7 @@ static void one_panel_of_block(const blocks *g, const held *h, const target *t, 
             .last = p + g->step >= g->k,
             .bias = b->bias ? b->bias + j : NULL,
             .own = b->own,
+            .spare = h->workspace + g->e->workspace(g->shape),
             .j = j,
         });
 }
@@ -220,7 +227,7 @@ static int64_t gated_columns(const rfk_panel_shape *shape)
 static held held_of(const blocks *g, int64_t block, int worker)
 {
     held h = {.a = g->a, .i0 = first_row(g, block), .worker = worker};
-    h.workspace = g->workspace + (size_t)worker * g->e->workspace(g->shape);
+    h.workspace = g->workspace + (size_t)worker * workspace_of(g->e, g->shape);
     h.number = h.i0;
     h.rows = first_row(g, block + 1) - h.i0;
     h.height = rf__rows_read(g->shape, h.rows);
@@ -364,7 +371,7 @@ rf_status rf__blocked_gemm(const rf__element *e, const rf_ctx *ctx, const rf_gem
 {
     const rfk_panel_shape shape = shape_of(e, ctx);
     const division cut = division_of(e, &shape, call->n, call->k);
-    const size_t workspace = (size_t)ctx->threads * e->workspace(&shape);
+    const size_t workspace = (size_t)ctx->threads * workspace_of(e, &shape);
     const size_t panels = rfk__size(cut.wide * filled(&shape, rf__min64(cut.deep, call->k)), e->size);
     const size_t bytes = rfk__both(workspace, panels);
     char *scratch = rf__product_take(ctx, bytes);
@@ -417,7 +424,7 @@ rf_status rf__blocked_packed(const rf__element *e, const rf_ctx *ctx, const rf_p
                              int64_t ldx, const float *bias, rf_act act, float *y, int64_t ldy, rf_error *why)
 {
     const rfk_panel_shape shape = shape_of(e, ctx);
-    const size_t workspace = (size_t)ctx->threads * e->workspace(&shape);
+    const size_t workspace = (size_t)ctx->threads * workspace_of(e, &shape);
     const size_t bytes = workspace + gated_size(ctx, &shape, w);
     char *scratch = rf__product_take(ctx, bytes);
     blocks g = blocks_of(e, &shape, ctx, w, m, bias, act);
@@ -482,7 +489,7 @@ rf_status rf__blocked_pair(const rf__element *e, const rf_ctx *ctx, const rf__pa
               .second = blocks_of(e, &shape, ctx, x->down, x->m, x->down_bias, RF_ACT_NONE),
               .ld = odd_lines(x->up->n)};
     p.size = (ceiling(x->m, count) + RF__GEMM_WIDTH) * p.ld;
-    const size_t workspace = (size_t)ctx->threads * e->workspace(&shape), gated = gated_size(ctx, &shape, x->up),
+    const size_t workspace = (size_t)ctx->threads * workspace_of(e, &shape), gated = gated_size(ctx, &shape, x->up),
                  bytes = rfk__both(workspace + gated, rfk__size(ctx->threads * p.size, sizeof(float)));
     char *scratch = rf__product_take(ctx, bytes);
     if (scratch) {

@@ -1,5 +1,5 @@
 /* gemm_blocked.h — internal: what the blocked driver has to know about an element type, and the functions that the type
- * provides (gemm_f32.c, gemm_bf16.c). */
+ * provides (gemm_f32.c, gemm_bf16.c, gemm_i8.c, gemm_i8w.c). */
 #ifndef RF_GEMM_BLOCKED_H
 #define RF_GEMM_BLOCKED_H
 
@@ -50,10 +50,12 @@ typedef struct rf__multiplying {
     int64_t ldc;
     const void *workspace, *panel;
     int64_t at;                         /* the block's first row                                                      */
+    int64_t from;                       /* its first column                                                           */
     int64_t rows, n, depth;
     bool add, last;                     /* add to c, which holds earlier cuts or the addend; this is the last cut */
     const float *bias;
     const void *own;                    /* of the packed matrix                                                       */
+    void *spare;                        /* the worker's spare memory                                                  */
     int64_t j;                          /* index of the panel's first column in it                                    */
 } rf__multiplying;
 
@@ -81,6 +83,8 @@ typedef struct rf__meeting {
 /* What an element type provides to the driver.  Sizes of tiles and blocks belong to the rung (rfk_panel_shape). */
 typedef struct rf__element {
     size_t size;                        /* of an element in panels                                                    */
+    size_t copied;                      /* of an element in the block of a; 0: the shape's code, or `size`            */
+    size_t spare;                       /* bytes of each worker for `multiply`                                        */
     int64_t chunk;                      /* elements of b that are packed at a time if b is not packed in advance      */
     int64_t strip;                      /* rows of b that pack_rows processes at a time                               */
     const rfk_panel_shape *(*shape)(const rf_ctx *ctx);
@@ -92,6 +96,8 @@ typedef struct rf__element {
     void (*pack_panel)(const rf__packing *p, int64_t q);
     void (*pack_rows)(const rf__packing *p, int64_t s);
 } rf__element;
+
+extern const rf__element rf__element_f32, rf__element_bf16;
 
 /* A rung's shape on a machine with `share` bytes of second-level cache per thread (0: unknown), for rows of `row`
  * bytes. */
@@ -143,5 +149,5 @@ rf_status rf__blocked_pair(const rf__element *e, const rf_ctx *ctx, const rf__pa
         return rf__blocked_pair(&element, ctx, x, count, why);                                                         \
     }                                                                                                                  \
     const rf__products products = {name, element##_gemm, element##_pack, NULL, element##_packed, element##_pairs,      \
-                                   element##_pair}
+                                   element##_pair, NULL}
 #endif

@@ -28,7 +28,7 @@ static void copy(const rf__copying *x)
 
 static void multiply(const rf__multiplying *x)
 {
-    const float *block = (const float *)x->workspace + x->at * x->shape->stride;
+    const float *block = (const float *)x->workspace + x->at * x->shape->stride + x->from;
     x->ctx->k->gemm_panel(x->c, x->ldc, block, x->panel, x->rows, x->n, x->depth, rf__from(x), rf__from_stride(x));
 }
 
@@ -55,7 +55,7 @@ static void pack_rows(const rf__packing *p, int64_t s)
         }
 }
 
-static const rf__element f32 = {
+const rf__element rf__element_f32 = {
     .size = sizeof(float),
     .chunk = 1 << 20,
     .strip = STRIP,
@@ -67,4 +67,4 @@ static const rf__element f32 = {
     .pack_rows = pack_rows,
 };
 
-RF__BLOCKED_PRODUCTS(rf__products_f32, "built-in", f32);
+RF__BLOCKED_PRODUCTS(rf__products_f32, "built-in", rf__element_f32);

@@ -13,6 +13,7 @@
 #include <math.h>
 
 #include "kernel/gemm/gemm_blocked.h"
+#include "kernel/gemm/gemm_i8.h"
 #include "kernel/gemm/gemm_tiles.h"
 
 /* 127 is divided by absolute values in SMALLEST..LARGEST, so that no scale is subnormal or infinite.  With codes in
@@ -20,13 +21,6 @@
 #define SMALLEST 0x1p-100F
 #define LARGEST 0x1p100F
 enum { LONGEST = 65536 };
-
-/* Data besides the panels, for whole panels.  The arrays follow in the same block. */
-typedef struct weights {
-    float *column;
-    int32_t *offset;
-    const int8_t *given;                /* during packing: the weights, if they are in int8 already */
-} weights;
 
 static const rfk_panel_shape *shape(const rf_ctx *ctx) { return ctx->k->gemm_panel_i8_shape(); }
 
@@ -72,7 +66,7 @@ static void copy(const rf__copying *x)
 
 static void multiply(const rf__multiplying *x)
 {
-    const weights *w = x->own;
+    const rf__i8_weights *w = x->own;
     const rfk_i8_store store = {x->workspace, w->column + x->j, w->offset + x->j, x->bias};
     x->ctx->k->gemm_panel_i8((int32_t *)(void *)x->c, x->ldc, block_of(x->shape, x->workspace, x->at), x->panel,
                              x->rows, x->n, x->depth, x->add, x->last ? &store : NULL);
@@ -80,7 +74,7 @@ static void multiply(const rf__multiplying *x)
 
 static bool meet(const rf__meeting *x)
 {
-    const weights *w = x->own;
+    const rf__i8_weights *w = x->own;
     const rf__tile_products *tiles = rf__tile_products_of(x->ctx);
     const rfk_i8_store store = {x->workspace, w->column + x->j, w->offset + x->j, x->bias};
     if (tiles)
@@ -111,7 +105,7 @@ enum { DEEP = 512 };                    /* weights of a column that are processe
 /* Column j in int8, from p on. */
 static const int8_t *column(const rf__packing *p, int64_t j, int64_t from, int64_t deep, int8_t *to)
 {
-    const weights *w = p->own;
+    const rf__i8_weights *w = p->own;
     const int64_t at = j * p->b.ld + from;
     if (w->given) return w->given + at;
     p->ctx->k->to_i8(to, p->b.f32 + at, w->column[j] > 0 ? 1 / w->column[j] : 0, deep);
@@ -134,9 +128,9 @@ static void place_groups(int8_t *to, int64_t step, int64_t group, const int8_t *
     else place(to, step, group, x, n);
 }
 
-static void pack_panel(const rf__packing *p, int64_t q)
+void rf__i8_pack_panel(const rf__packing *p, int64_t q)
 {
-    weights *w = p->own;
+    rf__i8_weights *w = p->own;
     const int64_t columns = p->shape->columns, group = p->shape->interleave;
     const int64_t first = q * columns, width = rf__min64(columns, p->n - first);
     int8_t *out = (int8_t *)p->out + first * p->deep, piece[DEEP];
@@ -149,8 +143,8 @@ static void pack_panel(const rf__packing *p, int64_t q)
         for (int64_t from = 0; from < p->k; from += DEEP) {
             const int64_t deep = rf__min64(DEEP, p->k - from);
             const int8_t *x = column(p, first + j, from, deep, piece);
-            int32_t part;
-            p->ctx->k->dots_i8(&part, x, one, 1, deep);
+            int32_t part = 0;
+            if (p->shape->zero) p->ctx->k->dots_i8(&part, x, one, 1, deep);
             sum += part;
             place_groups(out + (from / group * columns + j) * group, columns * group, group, x, deep);
         }
@@ -165,16 +159,10 @@ static const rf__element i8 = {
     .copy = copy,
     .multiply = multiply,
     .meet = meet,
-    .pack_panel = pack_panel,
+    .pack_panel = rf__i8_pack_panel,
 };
 
 /* ---- the calls --------------------------------------------------------------------------------------------------- */
-
-static rf_status gemm(const rf_ctx *ctx, const rf_gemm_call *call, rf_error *why)
-{
-    (void)ctx, (void)call;
-    return rf_fail(why, RF_EUNSUPPORTED, "gemm: int8: expected packed weights, got a matrix; use rf_pack");
-}
 
 /* A row of weights must have a scale, and at least one nonzero weight. */
 static rf_status check_weights(const rf_ctx *ctx, int64_t n, int64_t k, const float *from, rf_error *why)
@@ -205,34 +193,42 @@ static rf_status check_scales(const rf_packed *w, const float *scale, rf_error *
     return RF_OK;
 }
 
-static rf_status pack_from(const rf_ctx *ctx, rf_packed *w, const float *from, const int8_t *given, const float *scale,
-                           rf_error *why)
+rf_status rf__i8_pack(const rf__element *e, const rf_ctx *ctx, rf_packed *w, const float *from, const int8_t *given,
+                      const float *scale, rf_error *why)
 {
-    if (w->k > LONGEST)
-        return rf_fail(why, RF_EUNSUPPORTED,
-                       "int8 weights: expected rows of at most %d, whose sums are exact, got %lld", LONGEST,
-                       (long long)w->k);
     rf_status status = given ? check_scales(w, scale, why) : check_weights(ctx, w->n, w->k, from, why);
     if (status) return status;
-    const int64_t columns = shape(ctx)->columns, n = (w->n + columns - 1) / columns * columns;
-    weights *own = rf__calloc(ctx, 1, sizeof *own + (size_t)n * (sizeof *own->column + sizeof *own->offset));
+    const int64_t columns = e->shape(ctx)->columns, n = (w->n + columns - 1) / columns * columns;
+    rf__i8_weights *own = rf__calloc(ctx, 1, sizeof *own + (size_t)n * (sizeof *own->column + sizeof *own->offset));
     if (!own) return rf_fail(why, RF_ENOMEM, "out of memory: scales of %lld columns", (long long)n);
-    *own = (weights){(float *)(void *)(own + 1), (int32_t *)(void *)((float *)(void *)(own + 1) + n), given};
+    *own = (rf__i8_weights){(float *)(void *)(own + 1), (int32_t *)(void *)((float *)(void *)(own + 1) + n), given};
     if (given) memcpy(own->column, scale, (size_t)w->n * sizeof *scale);
     w->own = own;
-    status = rf__blocked_pack(&i8, ctx, w, from, why);
+    status = rf__blocked_pack(e, ctx, w, from, why);
     own->given = NULL;
     return status;
 }
 
-static rf_status pack(const rf_ctx *ctx, rf_packed *w, const float *from, rf_error *why)
+void rf__i8_forget(rf_packed *w) { rf__free(w->ctx, w->own); }
+
+static rf_status check_length(const rf_packed *w, rf_error *why)
 {
-    return pack_from(ctx, w, from, NULL, NULL, why);
+    if (w->k <= LONGEST) return RF_OK;
+    return rf_fail(why, RF_EUNSUPPORTED,
+                   "int8 weights: expected rows of at most %d, whose sums are exact, got %lld", LONGEST,
+                   (long long)w->k);
 }
 
-rf_status rf__i8_pack(const rf_ctx *ctx, rf_packed *w, const int8_t *q, const float *scale, rf_error *why)
+static rf_status pack(const rf_ctx *ctx, rf_packed *w, const float *from, rf_error *why)
 {
-    return pack_from(ctx, w, NULL, q, scale, why);
+    const rf_status status = check_length(w, why);
+    return status ? status : rf__i8_pack(&i8, ctx, w, from, NULL, NULL, why);
+}
+
+static rf_status pack_codes(const rf_ctx *ctx, rf_packed *w, const int8_t *q, const float *scale, rf_error *why)
+{
+    const rf_status status = check_length(w, why);
+    return status ? status : rf__i8_pack(&i8, ctx, w, NULL, q, scale, why);
 }
 
 rf_status rf__quantize_int8(const rf_ctx *ctx, int64_t n, int64_t k, const float *w, int8_t *q, float *scale,
@@ -251,8 +247,6 @@ rf_status rf__quantize_int8(const rf_ctx *ctx, int64_t n, int64_t k, const float
     return status;
 }
 
-static void forget(rf_packed *w) { rf__free(w->ctx, w->own); }
-
 static rf_status packed(const rf_ctx *ctx, const rf_packed *w, int64_t m, const float *x, int64_t ldx,
                         const float *bias, rf_act act, float *y, int64_t ldy, rf_error *why)
 {
@@ -266,4 +260,4 @@ static rf_status pair(const rf_ctx *ctx, const rf__pair *x, int64_t count, rf_er
     return rf__blocked_pair(&i8, ctx, x, count, why);
 }
 
-const rf__products rf__products_i8 = {"built-in, int8", gemm, pack, forget, packed, pairs, pair};
+const rf__products rf__products_i8 = {"built-in, int8", NULL, pack, rf__i8_forget, packed, pairs, pair, pack_codes};

@@ -102,4 +102,4 @@ static rf_status packed(const rf_ctx *ctx, const rf_packed *p, int64_t m, const 
     return s;
 }
 
-const rf__products rf__products_ref = {"built in (reference)", gemm, pack, NULL, packed, NULL, NULL};
+const rf__products rf__products_ref = {"built in (reference)", gemm, pack, NULL, packed, NULL, NULL, NULL};

@@ -4,6 +4,7 @@
  *   f32    blocked and packed (gemm_blocked.c), on gemm_panel             gemm_f32.c
  *   bf16   the same in bf16 with f32 sums, on gemm_panel_bf16             gemm_bf16.c
  *   i8     weights in int8 with int32 sums, on gemm_panel_i8              gemm_i8.c
+ *   i8w    weights in int8 that are widened for the products of f32 or bf16          gemm_i8w.c
  *
  * gemm.c has checked sizes and pointers: m, n and k are at least 1, except that `ref` accepts k = 0, too.            */
 #ifndef RF_PRODUCTS_H
@@ -15,10 +16,11 @@
 
 /* ---- packing beyond rf_pack (gemm.h) ---- */
 
-/* Packs weights that are already int8: the weight is scale[j] w[j,p]. w is [n,k] and scale [n]; both are copied.
- * Scales from 2^-100 / 127 to 2^100 are accepted (otherwise RF_ENUMERIC). Other arguments and errors as for rf_pack. */
-rf_status rf__pack_int8(const rf_ctx *ctx, int64_t n, int64_t k, const int8_t *w, const float *scale, rf_packed **out,
-                        rf_error *why);
+/* Packs weights that are already int8: the weight is scale[j] w[j,p]. w is [n,k] and scale [n]; both are copied. type:
+ * RF_I8 or RF_I8W (otherwise RF_EUNSUPPORTED). Scales from 2^-100 / 127 to 2^100 are accepted (otherwise RF_ENUMERIC).
+ * Other arguments and errors as for rf_pack. */
+rf_status rf__pack_int8(const rf_ctx *ctx, rf_type type, int64_t n, int64_t k, const int8_t *w, const float *scale,
+                        rf_packed **out, rf_error *why);
 
 /* The two matrices of a gated feed-forward layer, which rf_packed_product multiplies as one:
  *
@@ -31,8 +33,8 @@ rf_status rf__pack_int8(const rf_ctx *ctx, int64_t n, int64_t k, const int8_t *w
 typedef enum rf_gate_order { RF_GATE_FIRST, RF_GATE_SECOND } rf_gate_order;
 rf_status rf__pack_gated(const rf_ctx *ctx, rf_type type, int64_t n, int64_t k, const float *w, rf_gate_order order,
                          rf_packed **out, rf_error *why);
-rf_status rf__pack_gated_int8(const rf_ctx *ctx, int64_t n, int64_t k, const int8_t *w, const float *scale,
-                              rf_gate_order order, rf_packed **out, rf_error *why);
+rf_status rf__pack_gated_int8(const rf_ctx *ctx, rf_type type, int64_t n, int64_t k, const int8_t *w,
+                              const float *scale, rf_gate_order order, rf_packed **out, rf_error *why);
 
 /* `parts` matrices of one shape, one after the other in w [parts n,k], each packed by itself.
  *
@@ -71,13 +73,15 @@ typedef struct rf__pair {
 
 typedef struct rf__products {
     const char *name;
-    rf_status (*gemm)(const rf_ctx *, const rf_gemm_call *, rf_error *);
+    rf_status (*gemm)(const rf_ctx *, const rf_gemm_call *, rf_error *);                 /* NULL: only packed       */
     rf_status (*pack)(const rf_ctx *, rf_packed *, const float *w, rf_error *);          /* sets data, bytes, own   */
     void (*forget)(rf_packed *);                                                         /* NULL: only data is held */
     rf_status (*packed)(const rf_ctx *, const rf_packed *, int64_t m, const float *x, int64_t ldx, const float *bias,
                         rf_act act, float *y, int64_t ldy, rf_error *);
     int64_t (*pairs)(const rf_ctx *, const rf_packed *up, int64_t m);                    /* NULL: without `pair`    */
     rf_status (*pair)(const rf_ctx *, const rf__pair *, int64_t blocks, rf_error *);
+    /* the same as `pack` for weights that are in int8 already; NULL: not of this type */
+    rf_status (*pack_codes)(const rf_ctx *, rf_packed *, const int8_t *q, const float *scale, rf_error *);
 } rf__products;
 
 struct rf_packed {
@@ -103,7 +107,8 @@ static inline const float *rf__up_bias(const rf_packed *w, const float *bias)
     return bias && w->order == RF_GATE_FIRST ? bias + w->n : bias;
 }
 
-extern const rf__products rf__products_ref, rf__products_f32, rf__products_bf16, rf__products_i8;
+extern const rf__products rf__products_ref, rf__products_f32, rf__products_bf16, rf__products_i8,
+    rf__products_i8w;
 
 /* The i-th implementation of this build that runs on this context, or NULL past the end.  rf_gemm uses number 0. */
 const rf__products *rf__products_at(const rf_ctx *ctx, int i);
@@ -116,9 +121,6 @@ const rf__products *rf__products_for(const rf_ctx *ctx, rf_type type);
  * number of blocks of m rows; 0: these matrices are no pair, or it would not be faster. */
 int64_t rf__packed_pairs(const rf_ctx *ctx, const rf_packed *up, const rf_packed *down, int64_t m);
 rf_status rf__packed_pair(const rf_ctx *ctx, const rf__pair *x, int64_t blocks, rf_error *why);
-
-/* rf__products_i8's pack function for weights that are in int8 already. */
-rf_status rf__i8_pack(const rf_ctx *ctx, rf_packed *w, const int8_t *q, const float *scale, rf_error *why);
 
 rf_status rf__gemm_by(const rf__products *by, const rf_ctx *ctx, const rf_gemm_call *call, rf_error *why);
 rf_status rf__pack_by(const rf__products *by, const rf_ctx *ctx, rf_type type, int64_t n, int64_t k, const float *w,

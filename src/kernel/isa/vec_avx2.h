@@ -281,6 +281,11 @@ static inline void v_store_i8(int8_t *p, vf a)
     _mm_storel_epi64((__m128i *)p, _mm_packs_epi16(halves, halves));
 }
 
+static inline vf v_load_i8(const int8_t *p)
+{
+    return v_from_int(_mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)p)));
+}
+
 #if defined(HAS_VNNI)
 enum { I8_INTERLEAVE = 4, I8_ZERO = 128 };
 typedef uint8_t i8_code;

@@ -319,6 +319,11 @@ static inline void v_store_i8(int8_t *p, vf a)                       /* rounded 
     _mm_storeu_si128((__m128i *)p, _mm512_cvtsepi32_epi8(_mm512_cvtps_epi32(a)));
 }
 
+static inline vf v_load_i8(const int8_t *p)
+{
+    return v_from_int(_mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)p)));
+}
+
 /* i_dot multiplies a word of weights with a word of codes: I8_INTERLEAVE terms.  A code is x + I8_ZERO. */
 #ifdef HAS_VNNI
 enum { I8_INTERLEAVE = 4, I8_ZERO = 128 };

@@ -270,6 +270,14 @@ static inline void v_store_i8(int8_t *p, vf a)
     vst1_lane_s32((int32_t *)(void *)p, vreinterpret_s32_s8(vqmovn_s16(vcombine_s16(halves, halves))), 0);
 }
 
+static inline vf v_load_i8(const int8_t *p)
+{
+    int32_t word;
+    memcpy(&word, p, sizeof word);
+    const int16x4_t halves = vget_low_s16(vmovl_s8(vreinterpret_s8_s32(vdup_n_s32(word))));
+    return vcvtq_f32_s32(vmovl_s16(halves));
+}
+
 /* Squares, for gemm_squares.inc: 8 bytes of two rows, and the halves of two squares that form a row.  The element type
  * is that of the instruction for which the rung's file is compiled. */
 #if defined(HAS_I8MM) || defined(HAS_BF16)

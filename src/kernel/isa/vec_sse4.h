@@ -309,6 +309,13 @@ static inline void v_store_i8(int8_t *p, vf a)
     memcpy(p, &word, sizeof word);
 }
 
+static inline vf v_load_i8(const int8_t *p)
+{
+    int word;
+    memcpy(&word, p, sizeof word);
+    return v_from_int(_mm_cvtepi8_epi32(_mm_cvtsi32_si128(word)));
+}
+
 /* Words of two, as in vec_avx2.h. */
 enum { I8_INTERLEAVE = 2, I8_ZERO = 0 };
 typedef int16_t i8_code;

@@ -302,6 +302,11 @@ static inline void v_store_i8(int8_t *p, vf a)
     wasm_v128_store32_lane(p, wasm_i8x16_narrow_i16x8(halves, halves), 0);
 }
 
+static inline vf v_load_i8(const int8_t *p)
+{
+    return v_from_int(wasm_i32x4_extend_low_i16x8(wasm_i16x8_extend_low_i8x16(wasm_v128_load32_zero(p))));
+}
+
 /* Words of two, as in vec_avx2.h. */
 enum { I8_INTERLEAVE = 2, I8_ZERO = 0 };
 typedef int16_t i8_code;

@@ -36,6 +36,23 @@ void rfk_ref_to_i8(int8_t *y, const float *x, float scale, int64_t n)
 
 void rfk_ref_codes_i8(void *codes, const float *x, float scale, int64_t n) { rfk_ref_to_i8(codes, x, scale, n); }
 
+void rfk_ref_from_i8(float *y, const int8_t *x, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) y[i] = x[i];
+}
+
+void rfk_ref_bf16_from_i8(uint16_t *y, const int8_t *x, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) y[i] = rf__bf16(x[i]);
+}
+
+void rfk_ref_scale_columns(float *y, int64_t ldy, int64_t rows, int64_t n, const float *scale, const float *bias)
+{
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t j = 0; j < n; j++)
+            y[i * ldy + j] = (float)((double)y[i * ldy + j] * (double)scale[j] + (double)(bias ? bias[j] : 0));
+}
+
 void rfk_ref_dots_i8(int32_t *sum, const int8_t *x, const int16_t *y, int64_t rows, int64_t n)
 {
     for (int64_t i = 0; i < rows; i++) {

@@ -1,11 +1,12 @@
-/* quantized.c — weights in int8 in the format of compressed-tensors: W8A8, one scale for each row; tables that are
- * looked up (targets "Embedding"), too, without activations.
+/* quantized.c — weights in int8 in the format of compressed-tensors: W8A8 or, without activations, W8A16, one scale for
+ * each row; tables that are looked up (targets "Embedding"), too, without activations.
  *
  *     w[j,p] = weight_scale[j,0] weight[j,p]         weight [n,k] I8, weight_scale [n,1], positive; no zero point
  *
  * quantization_config in config.json defines the activations: also int8, with one scale for each token that is computed
- * at run time. Other schemes are refused, and the message names the key. The types of the tensors show which weights
- * are in int8; `targets` and `ignore` are for programs that must create a model before they read its file. */
+ * at run time; or none of them, so that only weights are in int8. Other schemes are refused, and the message names the
+ * key. The types of the tensors show which weights are in int8; `targets` and `ignore` are for programs that must
+ * create a model before they read its file. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,7 +56,8 @@ static rf_status keep_rules(const char *file, const char *path, const json_t *ob
         if (!fine)
             rf_fail(why, RF_EUNSUPPORTED,
                     "%s: %s.%s: expected %s, got %.60s; supported quantized weights are int8 with one scale per row, "
-                    "for int8 activations with one scale per token (W8A8 of compressed-tensors)", file, path, r->key,
+                    "for int8 activations with one scale per token or for none (W8A8 and W8A16 of compressed-tensors, "
+                    "not packed)", file, path, r->key,
                     r->value, text ? rf__printable(text).text : "no value");
         free(text);
         if (!fine) return RF_EUNSUPPORTED;
@@ -71,29 +73,48 @@ static rf_status check_part(const char *file, const char *group, const json_t *s
     snprintf(path, sizeof path, KEY ".config_groups.%.60s.%s", rf__printable(group).text, part);
     if (!v || json_is_null(v))
         return rf_fail(why, RF_EUNSUPPORTED,
-                       "%s: %s: expected an 8-bit scheme, got %s; int8 for weights only or for activations only is "
-                       "not supported", file, path, v ? "null" : "none");
+                       "%s: %s: expected an 8-bit scheme, got %s; int8 for activations only, or for weights only in "
+                       "some of the groups, is not supported", file, path, v ? "null" : "none");
     if (!json_is_object(v)) return rf_fail(why, RF_EDATA, "%s: %s is not an object", file, path);
     return keep_rules(file, path, v, rules, why);
 }
 
 static const char tables[] = "Embedding";
 
+static bool has_activations(const json_t *scheme)
+{
+    const json_t *input = json_object_get(scheme, "input_activations");
+    return input && !json_is_null(input);
+}
+
 /* Whether a group is of tables alone, which have no activations. */
 static bool is_of_tables(const json_t *scheme)
 {
-    const json_t *targets = json_object_get(scheme, "targets"), *input = json_object_get(scheme, "input_activations");
+    const json_t *targets = json_object_get(scheme, "targets");
     const char *one = json_string_value(json_array_get(targets, 0));
-    return one && json_array_size(targets) == 1 && !strcmp(one, tables) && (!input || json_is_null(input));
+    return one && json_array_size(targets) == 1 && !strcmp(one, tables) && !has_activations(scheme);
 }
 
-static rf_status check_group(const char *file, const char *name, const json_t *scheme, rf_error *why)
+/* Whether no group has activations, and one of them has matrices. */
+static bool is_of_weights(const json_t *groups)
+{
+    bool matrices = false;
+    const char *name;
+    json_t *scheme;
+    json_object_foreach((json_t *)(uintptr_t)groups, name, scheme) {
+        if (has_activations(scheme)) return false;
+        matrices = matrices || !is_of_tables(scheme);
+    }
+    return matrices;
+}
+
+static rf_status check_group(const char *file, const char *name, const json_t *scheme, bool weights_only, rf_error *why)
 {
     char path[160];
     snprintf(path, sizeof path, KEY ".config_groups.%.60s", rf__printable(name).text);
     if (!json_is_object(scheme)) return rf_fail(why, RF_EDATA, "%s: %s is not an object", file, path);
     rf_status status = check_part(file, name, scheme, "weights", weight_rules, why);
-    if (!status && !is_of_tables(scheme))
+    if (!status && !weights_only && !is_of_tables(scheme))
         status = check_part(file, name, scheme, "input_activations", activation_rules, why);
     return status ? status : keep_rules(file, path, scheme, group_rules, why);
 }
@@ -110,9 +131,10 @@ rf_status rf__quantized_read_config(const char *file, const json_t *root, int *o
     if (!status && (!json_is_object(groups) || !json_object_size(groups)))
         status = rf_fail(why, RF_EDATA, "%s: " KEY ".config_groups is not an object with a group in it", file);
     if (status) return status;
+    const bool weights_only = is_of_weights(groups);
     json_object_foreach((json_t *)(uintptr_t)groups, name, scheme)
-        if (!status) status = check_group(file, name, scheme, why);
-    *out = !status;
+        if (!status) status = check_group(file, name, scheme, weights_only, why);
+    *out = status ? 0 : weights_only ? RF__WEIGHTS_QUANTIZED : RF__ALL_QUANTIZED;
     return status;
 }
 
@@ -126,22 +148,22 @@ static json_t *part_json(const struct rule *rules)
 
 /* The same rules define what is written. compressed-tensors packs weights without activations, unless a format is
  * given. */
-static json_t *group_json(bool matrices)
+static json_t *group_json(const char *target, bool activations)
 {
     json_t *group = part_json(group_rules);
-    rf__json_set(&group, "targets", json_pack("[s]", matrices ? "Linear" : tables));
+    rf__json_set(&group, "targets", json_pack("[s]", target));
     rf__json_set(&group, "weights", part_json(weight_rules));
-    rf__json_set(&group, "input_activations", matrices ? part_json(activation_rules) : json_null());
-    if (!matrices) rf__json_set(&group, "format", json_string("int-quantized"));
+    rf__json_set(&group, "input_activations", activations ? part_json(activation_rules) : json_null());
+    if (!activations) rf__json_set(&group, "format", json_string("int-quantized"));
     return group;
 }
 
-json_t *rf__quantized_json(const char *const *ignore, size_t n, bool words)
+json_t *rf__quantized_json(const char *const *ignore, size_t n, bool words, bool activations)
 {
     json_t *all = json_object(), *q = json_object(), *groups = json_object(), *list = json_array();
     for (size_t i = 0; i < n; i++) rf__json_add(&list, json_string(ignore[i]));
-    rf__json_set(&groups, "group_0", group_json(true));
-    if (words) rf__json_set(&groups, "group_1", group_json(false));
+    rf__json_set(&groups, "group_0", group_json("Linear", activations));
+    if (words) rf__json_set(&groups, "group_1", group_json(tables, false));
     for (const struct rule *r = top_rules; r->key; r++)
         if (strcmp(r->value, "null")) rf__json_set(&q, r->key, json_loads(r->value, JSON_DECODE_ANY, NULL));
     rf__json_set(&q, "config_groups", groups);

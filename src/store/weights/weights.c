@@ -458,7 +458,8 @@ static void widen(const rf_ctx *ctx, rf_type type, const unsigned char *from, fl
     case RF_I8:
         for (size_t i = 0; i < n; i++) to[i] = (int8_t)from[i];
         return;
-    case RF_I32: return;                 /* never readable (header.c) */
+    case RF_I32:
+    case RF_I8W: return;                 /* never readable (header.c) */
     }
 }
 

@@ -85,7 +85,7 @@ expect 0 '' "$program" search -m model --top-k 1 small.index 'of the river'
 cp small.index/index.json description
 for other in '"int4"' 5 null; do
     sed "s/\"int8\"/$other/" description > small.index/index.json
-    expect 3 'dtype: expected f32, bf16 or int8' "$program" search -m model small.index 'of the river'
+    expect 3 'dtype: expected f32, bf16, int8 or int8w' "$program" search -m model small.index 'of the river'
 done
 
 # Whose index it is, and whether it is whole.
