@@ -164,9 +164,8 @@ static bool is_folder(const char *path)
 
 static bool dtype_of(const char *word, rf_type *out)
 {
-    static const char *const words[] = {"f32", "bf16", "int8", "int8w"};
-    for (int i = 0; i < (int)CLI_COUNT(words); i++)
-        if (!strcmp(word, words[i])) return *out = cli_dtype(i), true;
+    for (int i = 0; i < CLI_DTYPE_COUNT; i++)
+        if (!strcmp(word, cli_dtype_name(i))) return *out = cli_dtype(i), true;
     return false;
 }
 

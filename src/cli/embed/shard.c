@@ -12,6 +12,7 @@
 #include "cli/embed/hash.h"
 #include "cli/embed/parts.h"
 #include "cli/embed/shard.h"
+#include "cli/shell/commands.h"
 #include "roformer/index.h"
 
 typedef struct shard {
@@ -61,7 +62,6 @@ static rf_status check_folder(const cli_embedder *e, const cli_shard_options *o,
 /* The options on which the vectors depend, in their settled form. */
 static json_t *options_json(const shard *s)
 {
-    static const char *const dtype[] = {"f32", "bf16", "int8"};
     static const char *const pooling[] = {                          /* of several joined, the number */
         "cls", "mean", "max", "last", "sqrtlen", "wmean"};
     const rf_embed_options *o = &s->e->o;
@@ -80,7 +80,7 @@ static json_t *options_json(const shard *s)
     cli_json_set(&all, "pooling", p < CLI_COUNT(pooling) ? json_string(pooling[p]) : json_integer((json_int_t)p));
     for (size_t i = 0; i < CLI_COUNT(number); i++) cli_json_set(&all, number[i].name, json_integer(number[i].value));
     cli_json_set(&all, "prompt", cli_text_json(prompt, strlen(prompt)));
-    cli_json_set(&all, "dtype", json_string(dtype[s->o->dtype]));
+    cli_json_set(&all, "dtype", json_string(cli_dtype_name(s->o->dtype)));
     return all;
 }
 

@@ -26,10 +26,17 @@
      "weights in int8, products in f32 or bf16, more accurate than int8", \
      "torch_dtype"}
 
+enum { CLI_DTYPE_COUNT = 4 };
 static inline rf_type cli_dtype(int choice)
 {
-    static const rf_type type[] = {RF_F32, RF_BF16, RF_I8, RF_I8W};
+    static const rf_type type[CLI_DTYPE_COUNT] = {RF_F32, RF_BF16, RF_I8, RF_I8W};
     return type[choice];
+}
+
+static inline const char *cli_dtype_name(int choice)
+{
+    static const char *const name[CLI_DTYPE_COUNT] = {"f32", "bf16", "int8", "int8w"};
+    return name[choice];
 }
 
 #endif
