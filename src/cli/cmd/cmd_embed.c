@@ -246,9 +246,20 @@ static rf_status embed_file(job *j, const char *path)
     return status;
 }
 
+/* Token vectors are those of the folder: after its modules, and of length 1. */
+static rf_status prepare_late(job *j)
+{
+    const rf_status status = cli_embedding_resolve_tokens(j->io, j->model, &j->a->embedding, -1, &j->o);
+    if (status) return status;
+    if (cli_given(j->io->parsed, "normalize")) j->o.normalize = j->a->normalize;
+    j->C = (size_t)(j->o.dimensions ? j->o.dimensions : rf_pipeline_width(j->model));
+    return RF_OK;
+}
+
 static rf_status prepare(job *j)
 {
     rf_status status = cli_sentence_pipeline_open(j->io, j->a->model, cli_dtype(j->a->dtype), &j->model);
+    if (!status && j->a->tokens && rf_pipeline_late(j->model)) return prepare_late(j);
     if (!status) status = cli_embedding_resolve(j->io, j->model, &j->a->embedding, &j->o);
     if (status) return status;
     if (cli_given(j->io->parsed, "normalize")) j->o.normalize = j->a->normalize;
@@ -329,7 +340,8 @@ static const cli_option options[] = {
     CLI_INPUT_FORMAT_OPTION(struct args, input),
     {"tokens", 0, CLI_FLAG, A(tokens), NULL, NULL, 0, 0, NULL,
      "write a vector for each token instead of one for each text (with jsonl or safetensors); not normalized and not "
-     "truncated unless an option says so", NULL},
+     "truncated unless an option says so. Of a late-interaction model (ColBERT), as PyLate has them for a document or, "
+     "with --prompt-name query, a query", NULL},
     {"output", 'o', CLI_FILE, A(output), "FILE", NULL, 0, 0, NULL,
      "write to FILE instead of standard output; FILE appears when it is complete", NULL},
     {"normalize", 0, CLI_FLAG, A(normalize), NULL, NULL, 0, 0, NULL,
