@@ -74,6 +74,10 @@ rf_answerer *rf_pipeline_answerer(rf_pipeline *p);              /* NULL: the mod
  * of the last module after pooling (Dense). */
 int64_t rf_pipeline_width(const rf_pipeline *p);
 
+/* 1: the folder is that of a late-interaction model (ColBERT: PyLate's modules, or Stanford's class HF_ColBERT). Its
+ * tokens have vectors (rf_embed_tokens), compared by rf_max_sim; its texts have none. */
+int rf_pipeline_late(const rf_pipeline *p);
+
 /* The settings for sentence embeddings in the folder's sentence-transformers files, or else in its config.json. The
  * pipeline owns *out; it is NULL if the folder has no such settings. If modules.json names a subfolder for its
  * Transformer, the model is opened from there.
@@ -123,7 +127,10 @@ typedef struct rf_embed_options {
     int64_t prompt_tokens;      /* how many of a text's first tokens are left out; set by rf_embed_resolve */
     int cut_side;               /* which part of a longer text is removed: RF_ENCODE_CUT_BEGIN, RF_ENCODE_CUT_END
                                    (tokenizer.h); 0 (default): as the tokenizer's folder says */
+    int role;                   /* only of a late-interaction model: RF_ROLE_DOCUMENT or RF_ROLE_QUERY; -1 (default):
+                                   a query if prompt_name is "query", otherwise a document */
 } rf_embed_options;
+enum { RF_ROLE_DOCUMENT, RF_ROLE_QUERY };
 void rf_embed_options_init(rf_embed_options *o, size_t size);
 #define rf_embed_defaults(o) rf_embed_options_init((o), sizeof *(o))
 
@@ -163,13 +170,42 @@ rf_status rf_embed_texts(rf_pipeline *p, const char *const text[], const size_t 
  * its tokens. They are the hidden states of the last layer, which the folder's modules do not change. pooling is
  * ignored; vectors are normalized or cut to `dimensions` only if the options say so, not because the folder does.
  *
- *   vectors    [row[n],C], where C is the model's hidden_size, or `dimensions`
+ * Of a late-interaction model (rf_pipeline_late), they are what PyLate computes: after the folder's Dense modules, of
+ * length 1 unless normalize is 0. The role's prefix token follows the first token, and white space at both ends of a
+ * text is left out. Documents have no vector for the tokens of the folder's skiplist_words; if the folder says
+ * do_query_expansion, queries are filled up to query_length with mask tokens, which have vectors, too. prompt_name
+ * "query" and "document" select the role even if the folder has no such prompt; max_length is by default the role's.
+ *
+ *   vectors    [row[n],C], where C is the model's hidden_size, or `dimensions`; rf_pipeline_width of a late-interaction
+ *              model
  *   row        [n + 1] from 0
  *   cost       4 C bytes for each token of all texts
+ *   RF_EARG    a role for a model without late interaction; a query without a length, or shorter than its prefix
+ *   RF_EUNSUPPORTED  expansion tokens that no other token attends to, with relative positions or a causal model
  *   others     as rf_embed_texts */
 rf_status rf_embed_tokens(rf_pipeline *p, const char *const text[], const size_t bytes[], int64_t n,
                           const rf_embed_options *options, const float **vectors, const int64_t **row,
                           const rf_texts_report **report, rf_error *why);
+
+/* The options that rf_embed_tokens uses for `given` (NULL: the defaults), as rf_embed_resolve for rf_embed_texts; the
+ * role is that of the texts. Others as rf_embed_tokens. */
+rf_status rf_embed_tokens_resolve_sized(const rf_pipeline *p, const rf_embed_options *given, rf_embed_options *out,
+                                        size_t size, rf_error *why);
+#define rf_embed_tokens_resolve(p, given, out, why)                                                                    \
+    rf_embed_tokens_resolve_sized((p), (given), (out), sizeof *(out), (why))
+
+/* MaxSim, how well a query's tokens are found in a document (Khattab and Zaharia 2020, ColBERT, Eq. 3):
+ *
+ *     *out = sum_i max_j <q_i, d_j>
+ *
+ *   query      [queries,width] vectors of rf_embed_tokens with RF_ROLE_QUERY
+ *   document   [documents,width] the same of one document; without any, the score is 0
+ *   threads    any; the bits depend on the two texts and on the kernels of `ctx` only
+ *   cost       2 queries documents width operations
+ *   RF_EARG    a list is NULL, or a number is out of range
+ *   RF_ENUMERIC  the score is not finite */
+rf_status rf_max_sim(const rf_ctx *ctx, const float *query, int64_t queries, const float *document, int64_t documents,
+                     int64_t width, double *out, rf_error *why);
 
 /* ---- masked tokens ----------------------------------------------------------------------------------------------- */
 

@@ -154,6 +154,13 @@ rf_status rf_session_hidden(rf_session *s, const rf_batch *batch, const float **
     return status ? status : finish(s, h, out, why);
 }
 
+rf_status rf__session_hidden_seen(rf_session *s, const rf_batch *batch, const int32_t seen[], const float **out,
+                                  rf_error *why)
+{
+    const rf_status status = begin(s, batch, why);
+    return status ? status : finish(s, rf__encoder_forward_seen(s->graph, s->encoder, batch, seen), out, why);
+}
+
 rf_status rf_session_embed(rf_session *s, const rf_batch *batch, rf_pooling how, const float **out, rf_error *why)
 {
     rf_tensor *h;

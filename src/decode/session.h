@@ -11,6 +11,11 @@ void rf__session_observe(rf_session *s, rf__observer *observer, void *user);
 /* From now on, the time at which a forward pass ended last is stored in *clock; NULL: nowhere. */
 void rf__session_clock(rf_session *s, _Atomic double *clock);
 
+/* rf_session_hidden where only the first seen[b] tokens of sequence b [B] are attended to. RF_EUNSUPPORTED: the model
+ * cannot (rf__encoder_forward_seen). */
+rf_status rf__session_hidden_seen(rf_session *s, const rf_batch *batch, const int32_t seen[], const float **hidden,
+                                  rf_error *why);
+
 const rf_model *rf__session_model(const rf_session *s);
 
 /* The session's sequences. RF_EUNSUPPORTED: the model supports none; see rf_sequence_new. */

@@ -291,6 +291,10 @@ rf_tensor *rf__head_norm(rf_graph *g, rf_tensor *x, rf_tensor *query, rf_tensor 
  * share one (grouped queries, Ainslie et al. 2023). With G of them, qkv is [N, (H + 2 G) D], key_value [M, 2 G D], and
  * the rows of a cache have G D columns of keys and of values.
  *
+ * seen [B]: only the first seen[b] tokens of sequence b are keys; the others attend to them, and nothing attends to the
+ * others. Query and key keep their positions, also for `window`. Not with causal, tables of offsets, key_value or past,
+ * and not while recording. NULL: all are.
+ *
  * past: keys (already rotated) and values come from a cache; the tokens of qkv are the last ones of each sequence. Not
  * while recording. The cache consists of pages of RFK_PAGE rows; a row holds the rotated key [C], the value [C] and,
  * instead of more_key, [H E] more columns. With `apart`, the cache belongs to other tokens, as with key_value, and qkv
@@ -316,7 +320,7 @@ typedef struct rf_attention_spec {
     rf_tensor *key_value;
     const int32_t *key_start, *key_row;
     const rf_past *past;
-    const int32_t *prefixes;
+    const int32_t *prefixes, *seen;
     int64_t kv_heads;
 } rf_attention_spec;
 rf_tensor *rf__attention(rf_graph *g, rf_tensor *qkv, const rf_attention_spec *spec);

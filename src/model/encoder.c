@@ -221,6 +221,10 @@ rf_tensor *rf__block_attention(rf_graph *g, const rf_block *b, rf_tensor *qkv)
     if (spec.prefixes && (rf__config_linear_attention(b->config, b->at.layer) || is->attend))
         return rf__stop(g, RF_EUNSUPPORTED, "token types: expected one in each text with linear attention "
                         "(attention_type) or position_embedding_type \"%s\", got 0 and 1", is->name);
+    if (spec.seen && (rf__config_linear_attention(b->config, b->at.layer) || is->attend))
+        return rf__stop(g, RF_EUNSUPPORTED, "expansion tokens: expected softmax attention, got linear attention "
+                        "(attention_type) or position_embedding_type \"%s\"; a folder with attend_to_expansion_tokens "
+                        "true can be computed", is->name);
     rf_tensor *rotated = is->rotate ? is->rotate(g, &b->at, qkv) : qkv;
     if (rf__config_linear_attention(b->config, b->at.layer)) {
         if (b->observer)
@@ -288,6 +292,7 @@ static rf_block block_of(const side *s, const rf_block *common, int64_t i)
                                  .start = b.at.start,
                                  .causal = b.config->is_decoder && !b.whole,
                                  .prefixes = b.prefixes,
+                                 .seen = b.seen,
                                  .window = rf__config_local(b.config, i) ? window_of(b.config) : 0,
                                  .kv_heads = b.config->num_key_value_heads > 0 ? b.config->num_key_value_heads : 0,
                                  .scale = scale_of(b.config, i),
@@ -415,9 +420,12 @@ static rf_tensor *run_twice(rf_graph *g, rf_encoder *e, const rf_batch *b, const
 }
 
 static rf_tensor *encode(rf_graph *g, rf_encoder *e, const rf_batch *b, rf_cache *cache, const int32_t row[],
-                         int64_t rows)
+                         int64_t rows, const int32_t seen[])
 {
     rf_block common;
+    if (seen && (e->params->family->both || e->params->config.token_dropout))
+        return rf__stop(g, RF_EUNSUPPORTED, "expansion tokens: expected an encoder that reads each token alone before "
+                        "attention, got an encoder-decoder model or token_dropout");
     if (e->params->family->both) return run_twice(g, e, b, row, rows);
     bind_weights(g, e);
     if (!common_of(g, e, &e->side[0], b, &common)) return &g->nil.t;
@@ -426,6 +434,7 @@ static rf_tensor *encode(rf_graph *g, rf_encoder *e, const rf_batch *b, rf_cache
         see_first_parts(g, b, &common);
     common.row = row;
     common.rows = rows;
+    common.seen = seen;
     return run(g, e, &e->side[0], &common, NULL);
 }
 
@@ -437,10 +446,17 @@ rf_tensor *rf__encoder_vector(rf_graph *g, rf_encoder *e, rf_tensor *x)
 
 int64_t rf__encoder_underflows(const rf_encoder *e) { return e->underflows; }
 
-rf_tensor *rf__encoder_forward(rf_graph *g, rf_encoder *e, const rf_batch *b) { return encode(g, e, b, NULL, NULL, 0); }
+rf_tensor *rf__encoder_forward(rf_graph *g, rf_encoder *e, const rf_batch *b)
+{
+    return encode(g, e, b, NULL, NULL, 0, NULL);
+}
+rf_tensor *rf__encoder_forward_seen(rf_graph *g, rf_encoder *e, const rf_batch *b, const int32_t seen[])
+{
+    return encode(g, e, b, NULL, NULL, 0, seen);
+}
 rf_tensor *rf__encoder_forward_next(rf_graph *g, rf_encoder *e, const rf_batch *b, rf_cache *cache)
 {
-    return encode(g, e, b, cache, NULL, 0);
+    return encode(g, e, b, cache, NULL, 0, NULL);
 }
 
 rf_tensor *rf__pair_forward(rf_graph *g, rf_encoder *e, const rf_batch *source, const rf_batch *target)
@@ -494,12 +510,12 @@ rf_tensor *rf__target_forward_next(rf_graph *g, rf_encoder *e, const rf_batch *t
 
 rf_tensor *rf__encoder_forward_rows(rf_graph *g, rf_encoder *e, const rf_batch *b, const int32_t row[], int64_t n)
 {
-    return encode(g, e, b, NULL, row, n);
+    return encode(g, e, b, NULL, row, n, NULL);
 }
 
 rf_tensor *rf__encoder_forward_head(rf_graph *g, rf_encoder *e, const rf_batch *b, const int32_t row[], int64_t n)
 {
-    return e->params->stacks > 1 ? run_twice(g, e, b, row, n) : encode(g, e, b, NULL, row, n);
+    return e->params->stacks > 1 ? run_twice(g, e, b, row, n) : encode(g, e, b, NULL, row, n, NULL);
 }
 
 rf_tensor *rf__mlm_transform(rf_graph *g, rf_encoder *e, rf_tensor *h, const int32_t row[], int64_t n)

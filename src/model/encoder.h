@@ -41,6 +41,10 @@ void rf__encoder_observe(rf_encoder *e, rf__observer *observer, void *user);   /
 rf_tensor *rf__encoder_vector(rf_graph *g, rf_encoder *e, rf_tensor *x);
 rf_tensor *rf__encoder_forward(rf_graph *g, rf_encoder *e, const rf_batch *batch);
 
+/* The same where only the first seen[b] tokens of sequence b [B] are attended to; the others attend to these.
+ * RF_EUNSUPPORTED: the family or its position encoding cannot. */
+rf_tensor *rf__encoder_forward_seen(rf_graph *g, rf_encoder *e, const rf_batch *batch, const int32_t seen[]);
+
 /* Last hidden states of the tokens row[0..n), [n,C]; row must stay valid until reset. Projection and feed-forward of
  * the last layer, three quarters of its work, are computed only for these. Without dropout, the bits are those of
  * rf__encoder_forward. */

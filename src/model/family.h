@@ -60,6 +60,7 @@ typedef struct rf_block {
     void *observer_user;
     bool whole;                         /* causal, but each token of a prompt attends to the whole prompt             */
     const int32_t *prefixes;            /* [B] number of these tokens in each sequence; NULL: none                    */
+    const int32_t *seen;                /* [B] number of tokens that are keys; NULL: all (rf_attention_spec)          */
     int64_t *underflows;                /* counts zero denominators of linear attention                               */
     const int32_t *row;                 /* for the last layer: the requested tokens; NULL: all                        */
     int64_t rows;

@@ -20,7 +20,7 @@ void rf_embed_options_init(rf_embed_options *o, size_t size)
 {
     const rf_embed_options own = {
         .pooling = RF_POOL_AUTO, .normalize = -1, .max_length = -1, .batch_tokens = 192, .dimensions = -1,
-        .include_prompt = -1};
+        .include_prompt = -1, .role = -1};
     rf__options_init(o, size, &own, sizeof own);
 }
 
@@ -73,15 +73,16 @@ static rf_status count_prompt(const rf_pipeline *p, rf_embed_options *o, rf_erro
 /* Number of components of a vector before it is cut: of a text, or of a token, to which no module is applied. */
 static int64_t full_width(const rf_pipeline *p, const rf_embed_options *o, bool tokens)
 {
-    if (!tokens && p->modules) return rf__modules_out(p->modules);
+    if ((!tokens || p->late) && p->modules) return rf__modules_out(p->modules);
     return rf_model_config(p->model)->hidden_size * (tokens ? 1 : rf__pooling_count(o->pooling));
 }
 
 static rf_status resolve(const rf_pipeline *p, rf_embed_options *o, rf_error *why)
 {
-    const rf_sentence *s = NULL;
-    rf_status status = rf_pipeline_sentence(p, &s, why);
+    const rf_sentence *s = p->late ? &p->sentence : NULL;
+    rf_status status = p->late ? rf__late_role(p, o, why) : rf_pipeline_sentence(p, &s, why);
     if (!status) status = resolve_prompt(s, o, why);
+    if (!status && p->late) status = rf__late_length(p, o, why);
     if (status) return status;
     if (o->pooling == RF_POOL_AUTO) o->pooling = s ? p->list.pooling : RF_POOL_MEAN;
     if (o->normalize == -1) o->normalize = s && s->normalize;
@@ -135,6 +136,8 @@ static rf_status check(const rf_pipeline *p, const rf_embed_options *o, bool tok
         return rf_fail(why, RF_EARG, "skip_special_tokens: expected 0 or 1, got %d", o->skip_special_tokens);
     if (o->include_prompt < 0 || o->include_prompt > 1)
         return rf_fail(why, RF_EARG, "include_prompt: expected -1 to 1, got %d", o->include_prompt);
+    if (!p->late && o->role != -1)
+        return rf_fail(why, RF_EARG, "role: expected -1 with a model without late interaction, got %d", o->role);
     rf_status status = check_pooling(p, o, tokens, why);
     if (!status) status = rf__check_cut_side(o->cut_side, why);
     if (status || (o->dimensions >= 0 && o->dimensions <= full_width(p, o, tokens))) return status;
@@ -150,6 +153,7 @@ static rf_status read_options(const rf_pipeline *p, const rf_embed_options *give
     rf_embed_defaults(&o);
     rf_status status = rf__options_read(&o, sizeof o, RF_SIZE_TO(rf_embed_options, batch_tokens), given,
                                         "rf_embed_options", why);
+    if (!status && p->late && !tokens) status = rf_pipeline_sentence(p, &(const rf_sentence *){NULL}, why);
     if (!status) status = resolve(p, &o, why);
     if (!status) status = check(p, &o, tokens, why);
     if (!status) *out = o;
@@ -215,10 +219,10 @@ static rf_status finish(const job *j, const float *x, float *y, rf_error *why)
     return RF_OK;
 }
 
-/* The same from a pooled vector, by the folder's modules; vectors of tokens are not changed by them. */
+/* The same from a pooled vector, by the folder's modules; of tokens they change vectors only for late interaction. */
 static rf_status store_vector(const job *j, const float *x, float *y, rf_error *why)
 {
-    const rf__modules *m = j->row ? NULL : j->p->modules;
+    const rf__modules *m = j->row && !j->p->late ? NULL : j->p->modules;
     float *scratch = m ? rf__alloc(j->p->ctx, (size_t)rf__modules_scratch(m) * sizeof *scratch) : NULL;
     if (m && !scratch) return rf_fail(why, RF_ENOMEM, "out of memory: a vector");
     const rf_status status = finish(j, m ? rf__modules_apply(j->p->ctx, m, x, scratch) : x, y, why);
@@ -268,7 +272,8 @@ static rf_status own_vectors(const job *j, int64_t part, rf__worker *with, rf_er
     const float *h;
     float *pooled = j->row ? NULL : rf__alloc(j->p->ctx, (size_t)(C * poolings) * sizeof *pooled);
     if (!j->row && !pooled) return rf_fail(why, RF_ENOMEM, "out of memory: a vector of %lld", (long long)C * poolings);
-    rf_status status = rf_session_hidden(with->session, &with->batch.view, &h, why);
+    rf_status status = j->p->late ? rf__late_hidden(j->p, j->o, j->parts, part, with, &h, why)
+                                  : rf_session_hidden(with->session, &with->batch.view, &h, why);
     for (int64_t i = 0; i < with->batch.view.B && !status; i++) {
         const int64_t text = text_of(j, part, i);
         int32_t a, b;
@@ -279,7 +284,8 @@ static rf_status own_vectors(const job *j, int64_t part, rf__worker *with, rf_er
         for (int k = 0; k < poolings && pooled; k++)
             pool_rows(pooled + k * C, x, rf__min64(prompt, n), n, C, rf__pooling_part(j->o->pooling, k));
         if (pooled) status = store_vector(j, pooled, y, why);
-        for (int32_t t = a; t < b && !pooled && !status; t++, x += C, y += D) status = store_vector(j, x, y, why);
+        for (int32_t t = a; t < b && !pooled && !status; t++, x += C)
+            if (rf__late_keeps(j->p, j->o, w, t)) status = store_vector(j, x, y, why), y += D;
     }
     rf__free(j->p->ctx, pooled);
     return status;
@@ -357,11 +363,15 @@ static rf_status add_text(const rf_pipeline *p, rf__text_window *w, joined to, c
                           const char *text, size_t bytes, bool *cut, rf_error *why)
 {
     const rf_tokenizer *t = rf_model_tokenizer(p->model);
-    size_t all;
-    if (!*o->prompt || !text) return rf__window_add(w, t, text, bytes, o->max_length, o->cut_side, cut, why);
-    if (!rf__join(p->ctx, to.at, to.size, o->prompt, text, bytes, &all))
-        return rf_fail(why, RF_ENOMEM, "out of memory: a text of %zu bytes", bytes);
-    return rf__window_add(w, t, *to.at, all, o->max_length, o->cut_side, cut, why);
+    const int64_t limit = p->late ? rf__late_limit(p, o) : o->max_length;
+    if (*o->prompt && text) {
+        if (!rf__join(p->ctx, to.at, to.size, o->prompt, text, bytes, &bytes))
+            return rf_fail(why, RF_ENOMEM, "out of memory: a text of %zu bytes", bytes);
+        text = *to.at;
+    }
+    if (p->late && text) rf__trim_white(&text, &bytes);
+    const rf_status status = rf__window_add(w, t, text, bytes, limit, o->cut_side, cut, why);
+    return status || !p->late ? status : rf__late_complete(p, o, w, why);
 }
 
 static int64_t count_unknown(const rf_pipeline *p, const rf__text_window *w)
@@ -395,7 +405,8 @@ static rf_status reserve_rows(rf_pipeline *p, const rf_embed_options *o, int64_t
     for (int64_t i = 0; i < w->n; i++) {
         int32_t a, b;
         own_tokens(w, i, o->skip_special_tokens, &a, &b);
-        p->row[done + i + 1] = p->row[done + i] + b - a;
+        p->row[done + i + 1] = p->row[done + i];
+        for (int32_t t = a; t < b; t++) p->row[done + i + 1] += rf__late_keeps(p, o, w, t);
     }
     return reserve(p, p->row[done + w->n], width_of(p, o, true), why);
 }
@@ -445,7 +456,7 @@ static int64_t fill_window(rf_pipeline *p, const rf_embed_options *o, const text
                            rf_error *bad)
 {
     rf__text_window *w = &p->parts.window;
-    const bool few = p->ctx->threads < 2 || g->n - i < ROUND_TEXTS * p->ctx->threads;
+    const bool few = p->late || p->ctx->threads < 2 || g->n - i < ROUND_TEXTS * p->ctx->threads;
     for (w->n = 0; i < g->n && w->n < WINDOW && (!w->n || w->start[w->n] < WINDOW_TOKENS) && !bad->code;)
         i += few ? add_one(p, o, g, i, cut, bad) : add_round(p, o, g, i, cut, bad);
     const int64_t empty = without_tokens(w, o);
@@ -549,21 +560,37 @@ rf_status rf_embed_texts(rf_pipeline *p, const char *const text[], const size_t 
 }
 
 /* As token_embeddings of sentence-transformers: the folder's normalization and dimensions apply only to texts. */
+static rf_status read_token_options(const rf_pipeline *p, const rf_embed_options *given, rf_embed_options *out,
+                                    rf_error *why)
+{
+    rf_embed_options o;
+    rf_embed_defaults(&o);
+    rf_status status = rf__options_read(&o, sizeof o, RF_SIZE_TO(rf_embed_options, batch_tokens), given,
+                                        "rf_embed_options", why);
+    if (o.normalize == -1) o.normalize = p->late != NULL;
+    if (o.dimensions == -1) o.dimensions = 0;
+    o.pooling = RF_POOL_MEAN;
+    return status ? status : read_options(p, &o, true, out, why);
+}
+
+rf_status rf_embed_tokens_resolve_sized(const rf_pipeline *p, const rf_embed_options *given, rf_embed_options *out,
+                                        size_t size, rf_error *why)
+{
+    rf_embed_options o;
+    if (!(p && out)) return rf__missing("rf_embed_tokens_resolve", "pipeline, out", why);
+    const rf_status status = read_token_options(p, given, &o, why);
+    if (!status) rf__options_init(out, size, &o, sizeof o);
+    return status;
+}
+
 rf_status rf_embed_tokens(rf_pipeline *p, const char *const text[], const size_t bytes[], int64_t n,
                           const rf_embed_options *options, const float **vectors, const int64_t **row,
                           const rf_texts_report **report, rf_error *why)
 {
-    rf_embed_options given, o;
+    rf_embed_options o;
     rf_texts_report local, *r = rf__report_begin(p, report, &local);
-    rf_embed_defaults(&given);
     rf_status status = rf__pipeline_check(p, text, n, why);
-    if (!status)
-        status = rf__options_read(&given, sizeof given, RF_SIZE_TO(rf_embed_options, batch_tokens), options,
-                                  "rf_embed_options", why);
-    if (given.normalize == -1) given.normalize = 0;
-    if (given.dimensions == -1) given.dimensions = 0;
-    given.pooling = RF_POOL_MEAN;
-    if (!status) status = read_options(p, &given, true, &o, why);
+    if (!status) status = read_token_options(p, options, &o, why);
     if (!status) status = embed(p, text, bytes, n, &o, true, report, r, why);
     const bool some = !status || (r && r->bad >= 0);
     if (vectors && some) *vectors = p->parts.vectors;

@@ -29,7 +29,8 @@ static rf_status no_vectors(const rf_pipeline *p, rf_error *why)
 
 static rf_status read_sentence(rf_pipeline *p, const char *folder, rf_error *why)
 {
-    (void)rf__sentence_modules(p->ctx, folder, &p->sentence, &p->list, &p->no_sentence);
+    if (!rf__late_read(p->ctx, folder, &p->sentence, &p->list, &p->late, &p->no_sentence) && !p->late)
+        (void)rf__sentence_modules(p->ctx, folder, &p->sentence, &p->list, &p->no_sentence);
     return no_vectors(p, why);
 }
 
@@ -40,6 +41,7 @@ static rf_status read_modules(rf_pipeline *p, const char *folder, rf_error *why)
         (void)rf__modules_open(p->ctx, folder, &p->list,
                                rf_model_config(p->model)->hidden_size * rf__pooling_count(p->list.pooling), &p->modules,
                                &p->no_sentence);
+    if (p->late && !p->no_sentence.code && rf_model_tokenizer(p->model)) (void)rf__late_open(p, &p->no_sentence);
     return no_vectors(p, why);
 }
 
@@ -124,6 +126,8 @@ void rf_pipeline_close(rf_pipeline *p)
     rf__free(ctx, p->row);
     rf__free(ctx, p->joined);
     rf__modules_close(ctx, p->modules);
+    rf__late_free(p->late);
+    rf__free(ctx, p->late_ids.skip);
     rf_sentence_free(&p->sentence);
     rf__free(ctx, p->fills.mask);
     rf__free(ctx, p->fills.row);
@@ -153,6 +157,10 @@ rf_status rf_pipeline_sentence(const rf_pipeline *p, const rf_sentence **out, rf
 {
     if (!(p && out)) return rf__missing("rf_pipeline_sentence", "pipeline, out", why);
     if (p->no_sentence.code) return rf_fail(why, p->no_sentence.code, "%s", p->no_sentence.text);
+    if (p->late)
+        return rf_fail(why, RF_EUNSUPPORTED, "model: expected one with a vector for each text, got one for late "
+                       "interaction (ColBERT), which has a vector for each token; use roformer embed --tokens or "
+                       "roformer rank");
     *out = *p->sentence.pooling ? &p->sentence : NULL;
     return RF_OK;
 }
@@ -164,6 +172,7 @@ int64_t rf_pipeline_width(const rf_pipeline *p)
     if (p->modules) return rf__modules_out(p->modules);
     return rf_model_config(p->model)->hidden_size * rf__pooling_count(p->list.pooling);
 }
+int rf_pipeline_late(const rf_pipeline *p) { return p && p->late; }
 rf_session *rf_pipeline_session(rf_pipeline *p) { return p->session; }
 rf_answerer *rf_pipeline_answerer(rf_pipeline *p) { return p->answerer; }
 

@@ -108,6 +108,12 @@ int64_t rf__modules_out(const rf__modules *m);
 int64_t rf__modules_scratch(const rf__modules *m);
 const float *rf__modules_apply(const rf_ctx *ctx, const rf__modules *m, const float *x, float *scratch);
 
+/* Ids of the settings in rf__late; prefix -1: none. */
+typedef struct rf__late_ids {
+    int32_t prefix[RF__ROLES], pad, *skip;
+    int64_t skips;
+} rf__late_ids;
+
 struct rf_pipeline {
     const rf_ctx *ctx;
     rf_ctx *own;                        /* the context, if the pipeline created it */
@@ -121,6 +127,8 @@ struct rf_pipeline {
     rf_error no_sentence;
     rf__module_list list;               /* its poolings, and modules after them                                       */
     rf__modules *modules;               /* these with their weights; NULL: none                                       */
+    rf__late *late;                     /* a late-interaction model: tokens have vectors, texts have none; or NULL    */
+    rf__late_ids late_ids;
     char *joined;                       /* a prompt and a text                                                        */
     size_t joineds;
     int64_t *row;                       /* [texts + 1] where the vectors of a text's tokens begin                     */
@@ -177,6 +185,24 @@ rf_status rf__embed_part(rf_pipeline *p, const rf_embed_options *o, const rf__pa
 /* The end of the part of a source that begins with token `from`: at most `most` tokens, split at the last of the best
  * places in their second half (part_end.c). */
 size_t rf__part_end(const rf_tokenizer *t, const rf_encoding *e, const char *text, size_t from, size_t most);
+
+/* Token vectors of late-interaction models (late.c), called by embed.c if p->late is set.
+ *
+ *   open       finds the ids; RF_EDATA: the tokenizer does not have them
+ *   role       settles `role`, and the name of a prompt that only names it
+ *   length     settles max_length
+ *   limit      tokens of a text before the prefix and expansion tokens are added
+ *   complete   adds these to the window's last text
+ *   keeps      whether token t of the window has a vector; of other models true
+ *   hidden     rf_session_hidden of a part's batch; expansion tokens are not attended to if the folder says so */
+rf_status rf__late_open(rf_pipeline *p, rf_error *why);
+rf_status rf__late_role(const rf_pipeline *p, rf_embed_options *o, rf_error *why);
+rf_status rf__late_length(const rf_pipeline *p, rf_embed_options *o, rf_error *why);
+int64_t rf__late_limit(const rf_pipeline *p, const rf_embed_options *o);
+rf_status rf__late_complete(const rf_pipeline *p, const rf_embed_options *o, rf__text_window *w, rf_error *why);
+bool rf__late_keeps(const rf_pipeline *p, const rf_embed_options *o, const rf__text_window *w, int32_t t);
+rf_status rf__late_hidden(const rf_pipeline *p, const rf_embed_options *o, const rf__parts *x, int64_t part,
+                          rf__worker *with, const float **out, rf_error *why);
 
 /* Checks whether the model labels texts, or pairs of texts (classify.c). */
 rf_status rf__can_classify(const rf_pipeline *p, bool pairs, rf_error *why);

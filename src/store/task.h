@@ -53,6 +53,7 @@ typedef struct rf__module {
     double (*f)(double x);              /* the activation of DENSE                                                    */
     rf_sentence_dense is;               /* LAYER_NORM: its folder, and the width twice                                */
 } rf__module;
+double rf__module_identity(double x);
 enum { RF__MODULES = 16 };
 typedef struct rf__module_list {
     rf_pooling pooling;                 /* RF_POOL_AUTO: not given                                                    */
@@ -63,6 +64,41 @@ typedef struct rf__module_list {
 /* rf_sentence_read, with the modules. */
 rf_status rf__sentence_modules(const rf_ctx *ctx, const char *folder, rf_sentence *out, rf__module_list *modules,
                                rf_error *why);
+
+/* What a folder of a late-interaction model (ColBERT: Khattab and Zaharia 2020) says of its tokens' vectors:
+ *
+ *     E_t = W h_t / |W h_t|       for the tokens of [CLS] prefix text [SEP], and in a query with `expand` of [MASK]
+ *
+ *   prefix           the token after the first one; "": none
+ *   length           most tokens of a text; a query with `expand` has exactly these
+ *   attend           the tokens of a text attend to the [MASK] after them
+ *   skip             tokens of documents that have no vector
+ *
+ * PyLate's folders have modules.json (Transformer, Dense ...) and these settings in config_sentence_transformers.json;
+ * Stanford's have the class HF_ColBERT, linear.weight among the weights, and artifact.metadata. */
+enum { RF__DOCUMENT, RF__QUERY, RF__ROLES };
+typedef struct rf__late {
+    const rf_ctx *ctx;
+    char *prefix[RF__ROLES];
+    int64_t length[RF__ROLES];
+    bool expand, attend;
+    int64_t skips;
+    char **skip;
+} rf__late;
+
+/* *out NULL: the folder is of another kind. Otherwise `s` has the Transformer and the prompts, `m` the Dense modules.
+ *
+ *   out              freed with rf__late_free, `s` with rf_sentence_free
+ *   RF_EUNSUPPORTED  modules or settings that PyLate or this library does not compute; the message names them */
+rf_status rf__late_read(const rf_ctx *ctx, const char *folder, rf_sentence *s, rf__module_list *m, rf__late **out,
+                        rf_error *why);
+rf_status rf__late_refuse(const rf_ctx *ctx, const char *folder, rf_error *why);  /* RF_EUNSUPPORTED: of this kind */
+void rf__late_free(rf__late *l);                                                  /* NULL is allowed               */
+
+/* Parts of rf__sentence_modules: the Transformer in the folder `below`, and the prompts; vectors: of a model for dense
+ * vectors, whose other keys in the file have to be known. */
+rf_status rf__transformer_read(const char *folder, const char *below, rf_sentence *s, rf_error *why);
+rf_status rf__prompts_read(const char *folder, bool vectors, rf_sentence *s, rf_error *why);
 
 /* One module after Pooling, of which `type` is the class without its package, in the folder `below`. */
 rf_status rf__module_read(const char *folder, const char *type, const char *below, rf_sentence *s,

@@ -587,7 +587,8 @@ def token_vectors(pipeline: int, texts: _texts.Block, options: Any) -> List[Floa
                                  byref(row), None, byref(why))
     check(status, why)
     config = struct(abi.rf_config, lib.rf_model_config(lib.rf_pipeline_model(pipeline)))
-    width = int(options.dimensions) or int(config.hidden_size)
+    own = lib.rf_pipeline_width(pipeline) if lib.rf_pipeline_late(pipeline) else config.hidden_size
+    width = int(options.dimensions) or int(own)
     start = integers(row.value, texts.n + 1, np.int64)
     every = floats(vectors.value, int(start[-1]), width)
     return [every[start[i]:start[i + 1]] for i in range(texts.n)]

@@ -125,7 +125,8 @@ static const cli_option options[] = {
      "vectors if the format holds them; --id-field does this for documents", NULL},
     {"tokens", 0, CLI_FLAG, A(tokens), NULL, NULL, 0, 0, NULL,
      "write a vector for each token instead of one for each text (with jsonl or safetensors); not normalized and not "
-     "truncated unless an option says so", NULL},
+     "truncated unless an option says so. Of a late-interaction model (ColBERT), as PyLate has them for a document or, "
+     "with --prompt-name query, a query", NULL},
     {"output", 'o', CLI_FILE, A(output), "FILE", NULL, 0, 0, NULL,
      "write to FILE instead of standard output; FILE appears when it is complete; with --shard or --resume, a folder "
      "of parts", NULL},

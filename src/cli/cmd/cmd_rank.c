@@ -84,6 +84,83 @@ static rf_status work(const struct args *a, cli_io *io, rf_pipeline *p, cli_vect
     return status || cli_stopped() ? status : rank_vectors(a, io, query, lines);
 }
 
+/* ---- a vector for each token ---- */
+
+/* The vectors of the query, which the next call of the pipeline would overwrite. */
+static rf_status query_tokens(const struct args *a, cli_io *io, rf_pipeline *p, float **out, int64_t *n)
+{
+    const char *text = a->operands.item[0];
+    cli_embedding asked = a->embedding;
+    rf_embed_options o;
+    const float *v;
+    const int64_t *row;
+    asked.max_length = -1;
+    if (a->query_prompt || a->query_prompt_name) {
+        asked.prompt = a->query_prompt;
+        asked.prompt_name = a->query_prompt_name;
+    }
+    rf_status status = cli_embedding_resolve_tokens(io, p, &asked, RF_ROLE_QUERY, &o);
+    if (!status) status = rf_embed_tokens(p, &text, NULL, 1, &o, &v, &row, NULL, &io->why);
+    if (status) return status;
+    const int64_t C = o.dimensions ? o.dimensions : rf_pipeline_width(p);
+    const size_t size = (size_t)(row[1] * C) * sizeof *v;
+    *n = row[1];
+    *out = malloc(size ? size : 1);
+    if (!*out) return rf_fail(&io->why, RF_ENOMEM, "out of memory: the vectors of a query");
+    memcpy(*out, v, size);
+    return RF_OK;
+}
+
+/* Lines at a time, so that memory does not depend on the number of lines. */
+static rf_status late_scores(cli_io *io, rf_pipeline *p, const rf_embed_options *o, const float *query, int64_t queries,
+                             cli_window *lines, double *score)
+{
+    enum { LINES = 1024 };
+    const int64_t C = o->dimensions ? o->dimensions : rf_pipeline_width(p);
+    const char *const *text = cli_window_texts(lines);
+    rf_texts_report all = {0};
+    rf_status status = RF_OK;
+    for (int64_t i = 0; i < lines->n && !status && !cli_stopped(); i += LINES) {
+        const int64_t n = lines->n - i < LINES ? lines->n - i : LINES;
+        const rf_texts_report *r;
+        const float *v;
+        const int64_t *row;
+        rf_error inner = {0};
+        status = rf_embed_tokens(p, text + i, lines->size + i, n, o, &v, &row, &r, &inner);
+        if (status && r->bad >= 0)
+            rf_fail(&io->why, status, "line %lld: %.300s", (long long)(i + r->bad) + 1, inner.text);
+        else if (status) io->why = inner;
+        for (int64_t k = 0; k < n && !status; k++)
+            status = rf_max_sim(io->ctx, query, queries, v + row[k] * C, row[k + 1] - row[k], C, &score[i + k],
+                                &io->why);
+        if (!status) cli_embedding_count(&all, r);
+    }
+    if (!status) cli_embedding_note(io, p, o, &all, "lines", false);
+    return status;
+}
+
+static rf_status rank_late(const struct args *a, cli_io *io, rf_pipeline *p, cli_window *lines, cli_window *names)
+{
+    const char *path = a->operands.n > 1 ? a->operands.item[1] : "-";
+    rf_embed_options o;
+    float *query = NULL;
+    int64_t queries = 0;
+    if (cli_given(io->parsed, "pooling"))
+        return rf_fail(&io->why, RF_EARG, "--pooling: expected none with a late-interaction model, whose tokens are "
+                       "compared, got one; leave it out");
+    rf_status status = cli_embedding_resolve_tokens(io, p, &a->embedding, RF_ROLE_DOCUMENT, &o);
+    if (!status) status = query_tokens(a, io, p, &query, &queries);
+    if (!status)
+        status = cli_records_read(io, path, a->input_format, rf_model_tokenizer(rf_pipeline_model(p)), lines, names);
+    double *score = status ? NULL : calloc((size_t)(lines->n ? lines->n : 1), sizeof *score);
+    if (!status && !score) status = rf_fail(&io->why, RF_ENOMEM, "out of memory: %lld lines", (long long)lines->n);
+    if (!status) status = late_scores(io, p, &o, query, queries, lines, score);
+    if (!status && !cli_stopped()) status = rank(a, io, lines, names, lines->n, score);
+    free(query);
+    free(score);
+    return status;
+}
+
 /* ---- both texts at once ---- */
 
 static rf_status refuse_vectors(const cli_parsed *p, rf_error *why)
@@ -145,8 +222,13 @@ static int run(void *arguments, cli_io *io)
     if (a->cross) return run_cross(a, io);
     rf_pipeline *p = NULL;
     cli_vectors query = {0}, lines = {0};
+    cli_window texts = {0}, names = {0};
     cli_signals_catch();
-    if (!cli_sentence_pipeline_open(io, a->model, cli_dtype(a->dtype), &p)) work(a, io, p, &query, &lines);
+    const rf_status status = cli_sentence_pipeline_open(io, a->model, cli_dtype(a->dtype), &p);
+    if (!status && rf_pipeline_late(p)) rank_late(a, io, p, &texts, &names);
+    else if (!status) work(a, io, p, &query, &lines);
+    cli_window_clear(&texts);
+    cli_window_clear(&names);
     cli_vectors_clear(&query);
     cli_vectors_clear(&lines);
     rf_pipeline_close(p);
@@ -185,7 +267,9 @@ const cli_command cmd_rank = {
     "Embeds the query and every line of the file (default: standard input) as roformer embed does, and prints the "
     "most similar lines first: cosine, line number and line, separated by tabs.  Empty lines are skipped.  With "
     "--json: {\"score\", \"line\", \"text\"}.  With --cross, the model reads the query and a line together, and the "
-    "score is its output after the folder's activation_fn (default: the sigmoid).  For a FASTA file, the numbers and "
+    "score is its output after the folder's activation_fn (default: the sigmoid).  With a late-interaction model "
+    "(ColBERT: a folder of PyLate, or of Stanford's HF_ColBERT), the score is MaxSim: the sum, over the tokens of the "
+    "query, of the largest dot product with a token of the line.  For a FASTA file, the numbers and "
     "names of the records are printed.",
     examples,
     options,

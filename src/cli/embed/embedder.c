@@ -11,17 +11,20 @@ rf_status cli_embedder_open(cli_embedder *e, cli_io *io, const char *model, rf_t
     e->tokens = tokens;
     e->most = CLI_EMBED_WINDOW;
     rf_status status = cli_sentence_pipeline_open(io, model, type, &e->model);
-    if (!status) status = cli_embedding_resolve(io, e->model, given, &e->o);
+    e->late = !status && tokens && rf_pipeline_late(e->model);
+    if (e->late) status = cli_embedding_resolve_tokens(io, e->model, given, -1, &e->o);
+    else if (!status) status = cli_embedding_resolve(io, e->model, given, &e->o);
     if (status) return status;
     if (cli_given(io->parsed, "normalize")) e->o.normalize = normalize;
-    else if (tokens) e->o.normalize = 0;
-    if (tokens && !cli_given(io->parsed, "dimensions")) e->o.dimensions = 0;
+    else if (tokens && !e->late) e->o.normalize = 0;
+    if (tokens && !e->late && !cli_given(io->parsed, "dimensions")) e->o.dimensions = 0;
     return RF_OK;
 }
 
 size_t cli_embedder_width(const cli_embedder *e)
 {
     if (!e->tokens) return (size_t)rf_embed_width(e->model, &e->o);
+    if (e->late) return (size_t)(e->o.dimensions ? e->o.dimensions : rf_pipeline_width(e->model));
     const rf_config *c = rf_model_config(rf_pipeline_model(e->model));
     return (size_t)(e->o.dimensions ? e->o.dimensions : c->hidden_size);
 }

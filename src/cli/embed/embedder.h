@@ -15,6 +15,7 @@ typedef struct cli_embedder {
     rf_pipeline *model;
     rf_embed_options o;
     bool tokens;                        /* a vector for each token                                                    */
+    bool late;                          /* ... of a late-interaction model                                            */
     cli_documents documents;
     const cli_list *files;
     cli_writer writer;

@@ -31,12 +31,10 @@ static void note_limit(const cli_io *io, const rf_pipeline *p, int64_t length)
              (long long)s->max_length, (long long)length, (long long)length);
 }
 
-rf_status cli_embedding_resolve(cli_io *io, rf_pipeline *p, const cli_embedding *given, rf_embed_options *out)
+static void take_given(const cli_parsed *parsed, const cli_embedding *given, rf_embed_options *out)
 {
-    const cli_parsed *parsed = io->parsed;
     rf_embed_defaults(out);
     if (cli_given(parsed, "pooling")) out->pooling = (rf_pooling)given->pooling;
-    else note_causal(io, p);
     if (cli_given(parsed, "dimensions")) out->dimensions = given->dimensions;
     out->max_length = given->max_length;
     out->batch_tokens = given->batch_tokens;
@@ -44,6 +42,20 @@ rf_status cli_embedding_resolve(cli_io *io, rf_pipeline *p, const cli_embedding 
     out->layer_norm = given->layer_norm;
     out->prompt = given->prompt;
     out->prompt_name = given->prompt_name;
+}
+
+rf_status cli_embedding_resolve_tokens(cli_io *io, rf_pipeline *p, const cli_embedding *given, int role,
+                                       rf_embed_options *out)
+{
+    take_given(io->parsed, given, out);
+    out->role = role;
+    return rf_embed_tokens_resolve(p, out, out, &io->why);
+}
+
+rf_status cli_embedding_resolve(cli_io *io, rf_pipeline *p, const cli_embedding *given, rf_embed_options *out)
+{
+    take_given(io->parsed, given, out);
+    if (!cli_given(io->parsed, "pooling")) note_causal(io, p);
     const rf_status status = rf_embed_resolve(p, out, out, &io->why);
     if (!status && given->max_length == -1) note_limit(io, p, out->max_length);
     return status;

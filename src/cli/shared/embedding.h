@@ -50,6 +50,10 @@ rf_status cli_query_prompt(cli_io *io, rf_pipeline *p, const char *text, const c
 /* The settled options of rf_embed_texts (rf_embed_resolve), with normalize as in the folder; io->why on failure. */
 rf_status cli_embedding_resolve(cli_io *io, rf_pipeline *p, const cli_embedding *given, rf_embed_options *out);
 
+/* The same of rf_embed_tokens with a late-interaction model, in this role (-1: as --prompt-name says). */
+rf_status cli_embedding_resolve_tokens(cli_io *io, rf_pipeline *p, const cli_embedding *given, int role,
+                                       rf_embed_options *out);
+
 /* Number of tokens of a query itself: blanks and control characters have none, and search finds nothing for them. */
 rf_status cli_query_tokens(const cli_io *io, const rf_pipeline *p, const char *text, size_t size, size_t *tokens,
                            rf_error *why);

@@ -124,7 +124,7 @@ rf_status rf__pooling_read(const char *folder, const char *below, rf_sentence *s
 /* ---- after pooling ----------------------------------------------------------------------------------------------- */
 
 static double softplus(double x) { return x > 20 ? x : log1p(exp(x)); }
-static double of_identity(double x) { return x; }
+double rf__module_identity(double x) { return x; }
 static double of_sigmoid(double x) { return 1 / (1 + exp(-x)); }
 static double of_elu(double x) { return x > 0 ? x : expm1(x); }
 static double of_leaky(double x) { return x > 0 ? x : 0.01 * x; }
@@ -139,7 +139,7 @@ static double of_hardswish(double x) { return x * of_relu6(x + 3) / 6; }
 static rf_status read_act(const char *path, const json_t *root, rf__module *d, rf_error *why)
 {
     static const struct { const char *name; double (*f)(double x); } known[] = {
-        {"linear.Identity", of_identity},     {"activation.Sigmoid", of_sigmoid},
+        {"linear.Identity", rf__module_identity},     {"activation.Sigmoid", of_sigmoid},
         {"activation.ELU", of_elu},           {"activation.CELU", of_elu},
         {"activation.LeakyReLU", of_leaky},   {"activation.Mish", of_mish},
         {"activation.Softplus", softplus},    {"activation.ReLU6", of_relu6},

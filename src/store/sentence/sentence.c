@@ -173,7 +173,7 @@ rf_status rf__cross_encoder_limit(const rf_ctx *ctx, const char *folder, int64_t
     return status;
 }
 
-static rf_status read_transformer(const char *folder, const char *below, rf_sentence *s, rf_error *why)
+rf_status rf__transformer_read(const char *folder, const char *below, rf_sentence *s, rf_error *why)
 {
     char path[4096];
     json_t *root;
@@ -216,7 +216,7 @@ static rf_status read_modules(const char *folder, const char *path, const json_t
             return rf_fail(why, RF_EDATA, "%.200s: module %zu: expected type and path, got none", path, i);
         const char *expected = i == 0 ? "Transformer" : "Pooling";
         if (i < 2 && strcmp(type, expected)) return rf__module_refuse(path, i, expected, type, why);
-        status = i == 0   ? read_transformer(folder, below, s, why)
+        status = i == 0   ? rf__transformer_read(folder, below, s, why)
                  : i == 1 ? rf__pooling_read(folder, below, s, modules, why)
                           : rf__module_read(folder, type, below, s, modules, why);
     }
@@ -238,8 +238,7 @@ static rf_status read_similarity(const char *path, const json_t *root, rf_senten
     return RF_OK;
 }
 
-/* vectors: of a model for dense vectors, whose other keys in the file have to be known. */
-static rf_status read_prompts(const char *folder, bool vectors, rf_sentence *s, rf_error *why)
+rf_status rf__prompts_read(const char *folder, bool vectors, rf_sentence *s, rf_error *why)
 {
     char path[4096];
     const char *name;
@@ -286,7 +285,7 @@ static rf_status read_prompts(const char *folder, bool vectors, rf_sentence *s, 
 rf_status rf__sentence_prompts(const rf_ctx *ctx, const char *folder, rf_sentence *out, rf_error *why)
 {
     rf_sentence s = {.ctx = ctx, .default_prompt = -1};
-    const rf_status status = read_prompts(folder, false, &s, why);
+    const rf_status status = rf__prompts_read(folder, false, &s, why);
     if (status) rf_sentence_free(&s);
     else *out = s;
     return status;
@@ -303,7 +302,7 @@ static rf_status of_config(const rf_ctx *ctx, const char *folder, rf_sentence *s
         snprintf(s->pooling, sizeof s->pooling, "%s", c.sentence_pooling);
         s->normalize = c.sentence_normalize;
         s->max_length = c.task_max_length;
-        return read_prompts(folder, true, s, why);
+        return rf__prompts_read(folder, true, s, why);
     }
     if (c.linear_pooler) snprintf(s->pooling, sizeof s->pooling, "cls");
     return c.linear_pooler ? RF_OK : tokenizer_length(folder, "", s, why);
@@ -316,9 +315,11 @@ rf_status rf__sentence_modules(const rf_ctx *ctx, const char *folder, rf_sentenc
     rf_sentence s = {.ctx = ctx, .include_prompt = 1, .default_prompt = -1, .similarity = "cosine"};
     char path[4096];
     json_t *list;
-    rf_status status = rf__sentence_load(ctx, folder, "", RF_FILE_MODULES, true, path, &list, why);
+    rf_status status = rf__late_refuse(ctx, folder, why);
+    if (status) return status;
+    status = rf__sentence_load(ctx, folder, "", RF_FILE_MODULES, true, path, &list, why);
     if (!status && list) status = read_modules(folder, path, list, &s, m, why);
-    if (!status && list) status = read_prompts(folder, true, &s, why);
+    if (!status && list) status = rf__prompts_read(folder, true, &s, why);
     if (!status && !list) status = of_config(ctx, folder, &s, why);
     if (!status && !list && *s.pooling) m->pooling = rf__poolings_of(s.pooling);
     json_decref(list);

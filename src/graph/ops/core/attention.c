@@ -134,12 +134,10 @@ static void attend(void *arg, int64_t i, int worker)
 {
     const struct pass *a = arg;
     const struct unit *u = &a->unit[i];
-    const rfk_table *k = a->s->k;
+    void *scratch = a->scratch + (size_t)worker * a->each;
     for (int32_t h = u->head; h < u->end; h++) {
         const rfk_attention p = problem(a->s, a->qkv, a->out, u->sequence, h, h + 1 < u->end);
-        void *scratch = a->scratch + (size_t)worker * a->each;
-        if (!p.keys) clear_rows(p.out, p.queries, p.width, p.out_stride);
-        else (a->s->bf16 ? k->attention_bf16 : k->attention)(&p, u->first, u->last, scratch);
+        rf__attention_head(a->s->k, a->s->bf16, a->s->spec.seen != NULL, &p, u->first, u->last, scratch);
     }
 }
 
@@ -505,6 +503,7 @@ static rf_tensor *refuse(rf_graph *g, const rf_tensor *qkv, const rf_attention_s
     for (int64_t b = 0; p->prefixes && b < p->B; b++)
         RF_NEED(g, p->prefixes[b] >= 0, RF_ERANGE, "attention: prefix of sequence %lld: expected 0 or more, got %d",
                 (long long)b, (int)p->prefixes[b]);
+    if (!rf__attention_seen_fits(g, p)) return &g->nil.t;
     RF_NEED(g, p->drop >= 0 && p->drop < 1, RF_ERANGE, "attention: drop: expected 0 <= drop < 1, got %g", p->drop);
     RF_NEED(g, p->scale >= 0 && p->scale < HUGE_VAL, RF_ERANGE,
             "attention: scale: expected 0 or more, got %g", p->scale);

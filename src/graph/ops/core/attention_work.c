@@ -8,6 +8,7 @@
 
 int64_t rf__attention_keys(const rf_attention_spec *p, int64_t b)
 {
+    if (p->seen) return p->seen[b];
     const int32_t *start = p->key_value ? p->key_start : p->start;
     return p->past ? p->past->count[b] : start[b + 1] - start[b];
 }
@@ -19,9 +20,9 @@ static double pairs_of(const rf_attention_spec *p, int64_t b)
     double sum = 0;
     if (!p->causal && !p->window) return (double)T * (double)K;
     for (int64_t t = 0; t < T; t++) {
-        const int64_t n = K - T + t, first = p->window ? rf__max64(0, n - p->window) : 0;
+        const int64_t n = p->seen ? t : K - T + t, first = p->window ? rf__max64(0, n - p->window) : 0;
         const int64_t last = p->causal ? rf__max64(n, (p->prefixes ? p->prefixes[b] : p->prefix) - 1) : n + p->window;
-        sum += (double)(rf__min64(last, K - 1) - first + 1);
+        sum += (double)rf__max64(rf__min64(last, K - 1) - first + 1, 0);
     }
     return sum;
 }
