@@ -271,6 +271,8 @@ int rf__os_close(int fd)
     return _close(fd);
 }
 
+static bool on_disk(HANDLE h) { return GetFileType(h) == FILE_TYPE_DISK; }
+
 FILE *rf__os_stream(const char *path, const char *mode)
 {
     rf__nt_name n;
@@ -282,7 +284,8 @@ FILE *rf__os_stream(const char *path, const char *mode)
     const int fd = descriptor(open_file(&n, how), 0, appends ? _O_APPEND : 0);
     free(n.text);
     if (fd < 0) return NULL;
-    FILE *out = *mode == 'w' && rf__os_cut(fd, 0) ? NULL : _fdopen(fd, own);
+    const bool cuts = *mode == 'w' && on_disk(rf__os_handle(fd));                    /* a device has no size         */
+    FILE *out = cuts && rf__os_cut(fd, 0) ? NULL : _fdopen(fd, own);
     if (!out) {
         const int e = errno;
         _close(fd);
@@ -292,8 +295,6 @@ FILE *rf__os_stream(const char *path, const char *mode)
 }
 
 /* ---- reading and writing ---- */
-
-static bool on_disk(HANDLE h) { return GetFileType(h) == FILE_TYPE_DISK; }
 
 static int64_t result_of(bool done, DWORD n, bool reads)
 {
