@@ -48,6 +48,7 @@ bool rf__folder_parse_fast(rf_tokenizer_folder *f, const char *text, size_t size
     if (rf__vocabulary_read(&f->pieces, f->ctx, text, size, &f->rest, &rest))
         return rf_fail(f->why, RF_ENOMEM, "%s: out of memory for its pieces", f->fast_path), false;
     if (f->rest) f->fast = rf__json_parse(f->rest, rest, JSON_DECODE_INT_AS_REAL, f->fast_path, &part);
+    if (part.code == RF_ENOMEM) return rf_fail(f->why, RF_ENOMEM, "%s", part.text), false;
     if (!f->fast) {                                       /* errors name lines and bytes of the whole text            */
         rf__folder_forget_fast(f);
         f->fast = rf__json_parse(text, size, JSON_DECODE_INT_AS_REAL, f->fast_path, f->why);
