@@ -55,7 +55,7 @@ static rf_status finish_quote(cli_fields *f, cli_lines *l, uint64_t line, rf_err
     size_t size;
     rf_status status = RF_OK;
     for (bool closed = false; !closed && !status;) {
-        status = add_bytes(f, "\r\n" + !l->returned, 1 + (size_t)l->returned, why);
+        status = add_bytes(f, &"\r\n"[!l->returned], 1 + (size_t)l->returned, why);
         if (!status) status = cli_lines_next(l, &text, &size, why);
         if (!status && !text && !cli_stopped())
             status = rf_fail(why, RF_EDATA, "%s: expected a closing quote for the one on this line, got none",

@@ -297,7 +297,7 @@ static rf_status read_model(const reading *r, phobert *t)
     char *text = rf__json_dump(all, JSON_COMPACT), *rest = NULL;
     const size_t n = json_array_size(r->ids);
     size_t rest_size;
-    rf__vocabulary pieces = {NULL};
+    rf__vocabulary pieces = {.ctx = r->f->ctx};
     t->id = rf__calloc(r->f->ctx, n + 1, sizeof *t->id);
     rf_status status = !text || !t->id || rf__vocabulary_read(&pieces, r->f->ctx, text, strlen(text), &rest, &rest_size)
                            ? no_memory(r) : RF_OK;
