@@ -139,8 +139,9 @@ static rf_status read_specials(rf_tokenizer_folder *f)
 
 static rf_added *added_as(const rf_tokenizer_folder *f, const char *text)
 {
-    const size_t i = rf__added_find(&f->parts.index, f->parts.added, text, strlen(text));
-    return i < f->parts.added_n ? &f->parts.added[i] : NULL;
+    const rf_tokenizer_parts *p = &f->parts;
+    const size_t i = rf__text_index_find(&p->index, p->added, sizeof *p->added, text, strlen(text));
+    return i < p->added_n ? &p->added[i] : NULL;
 }
 
 /* A later entry for a token of the same text adds to the earlier ones, except that a special token stays special. */
@@ -158,7 +159,7 @@ rf_status rf__folder_add(rf_tokenizer_folder *f, const char *path, rf_added a)
     if (!rf__grow(f->ctx, &p->added, &p->added_capacity, p->added_n + 1, sizeof *p->added))
         return rf_fail(f->why, RF_ENOMEM, "%s: out of memory", path);
     p->added[p->added_n++] = a;
-    if (rf__added_index_all(&p->index, f->ctx, p->added, p->added_n)) return RF_OK;
+    if (rf__text_index_all(&p->index, f->ctx, p->added, sizeof *p->added, p->added_n)) return RF_OK;
     return rf_fail(f->why, RF_ENOMEM, "%s: out of memory", path);
 }
 
@@ -168,7 +169,7 @@ void rf__folder_forget_added(rf_tokenizer_folder *f)
     rf__free(f->ctx, f->parts.index.slot);
     f->parts.added = NULL;
     f->parts.added_n = f->parts.added_capacity = 0;
-    f->parts.index = (rf__added_index){.n = 0};
+    f->parts.index = (rf__text_index){.n = 0};
 }
 
 rf_status rf__folder_add_new(rf_tokenizer_folder *f, const char *path, rf_added a)

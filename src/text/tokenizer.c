@@ -80,9 +80,9 @@ static rf_status put_key(rf_tokenizer *t, rf_added *a, rf_error *why)
 }
 
 /* Adds a token that is cut out of raw text, or changes the one with the same text. */
-static rf_status add(rf_tokenizer *t, rf__added_index *index, const rf_added *a, rf_error *why)
+static rf_status add(rf_tokenizer *t, rf__text_index *index, const rf_added *a, rf_error *why)
 {
-    const size_t old = rf__added_find(index, t->added, a->text, a->size);
+    const size_t old = rf__text_index_find(index, t->added, sizeof *t->added, a->text, a->size);
     if (old < t->added_n) {
         t->added[old].lstrip |= a->lstrip;
         t->added[old].rstrip |= a->rstrip;
@@ -96,14 +96,14 @@ static rf_status add(rf_tokenizer *t, rf__added_index *index, const rf_added *a,
     text[a->size] = 0;
     t->added[t->added_n] = *a;
     t->added[t->added_n++].text = text;
-    if (!rf__added_index_all(index, t->ctx, t->added, t->added_n)) return no_memory(why);
+    if (!rf__text_index_all(index, t->ctx, t->added, sizeof *t->added, t->added_n)) return no_memory(why);
     return put_key(t, &t->added[t->added_n - 1], why);
 }
 
 /* The five, then those of the parts. */
 static rf_status add_all(rf_tokenizer *t, const rf_tokenizer_parts *parts, rf_error *why)
 {
-    rf__added_index index = {.n = 0};
+    rf__text_index index = {.n = 0};
     rf_status status = RF_OK;
     for (int i = 0; i < RF_SPECIALS && !parts->hidden && !status; i++)
         if (t->name[i])

@@ -14,8 +14,9 @@
 #include "base/json.h"
 #include "roformer/inspect/files.h"
 #include "roformer/tokenizer.h"
-#include "text/vocabulary.h"
+#include "text/text_index.h"
 #include "text/unicode/unicode.h"
+#include "text/vocabulary.h"
 
 enum { RF_UNK, RF_CLS, RF_SEP, RF_PAD, RF_MASK, RF_SPECIALS };
 enum { RF_PATH = 4096, RF_TOKENIZER_FILE = 1 << 28 };     /* bytes of a path; of a file that is read                  */
@@ -38,8 +39,6 @@ typedef struct rf_added {
     char *key;
     size_t key_size;
 } rf_added;
-/* The places of a list's tokens by text, in an open hash table. */
-typedef struct rf__added_index { uint32_t *slot; size_t slots, n; } rf__added_index;
 enum { RF_ADDED_OPEN = -1, RF_NORMAL_MOST = 16 };         /* RF_NORMAL_MOST: most scalars that one may become */
 
 /* Encodes a text with a randomly sampled segmentation, for training with subword regularization (Kudo 2018) or
@@ -228,7 +227,7 @@ typedef struct rf_tokenizer_parts {
     const char *special[RF_SPECIALS];   /* NULL: "[UNK]" ..., or none (lacks)                                         */
     rf_added *added;                    /* tokens besides the five, or the five again                                 */
     size_t added_n, added_capacity;
-    rf__added_index index;              /* of them, in the order in which a folder adds them                          */
+    rf__text_index index;               /* of them, in the order in which a folder adds them                          */
     bool lacks;                         /* a special token without a name does not exist                              */
     rf_frame frame[2];                  /* that of a text is not empty: the templates, instead of what follows        */
     bool bare, hidden;                  /* no template; special tokens are not matched in raw text                    */
@@ -245,12 +244,6 @@ void rf__added_resolve(rf_added *added, size_t n, int32_t own, int32_t (*find)(c
 
 /* By id, those that are open last and in their order: the order in which transformers adds tokens. */
 void rf__added_sort(rf_added *added, size_t n);
-
-/* Indexes the first n tokens, of which those that are indexed have not moved; x->slot is freed with rf__free.  False:
- * no memory. */
-bool rf__added_index_all(rf__added_index *x, const rf_ctx *ctx, const rf_added *added, size_t n);
-/* The place of a text; SIZE_MAX: none. */
-size_t rf__added_find(const rf__added_index *x, const rf_added *added, const char *text, size_t size);
 
 /* Allocates row->size zero bytes with row and context set; NULL with a reason: no memory. */
 rf_tokenizer *rf__tokenizer_alloc(const rf_ctx *ctx, const rf_tokenizer_row *row, rf_error *why);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/json.h"
+#include "text/unicode/unicode.h"
 #include "text/vocabulary.h"
 
 /* ---- the document: where its members are ------------------------------------------------------------------------- */
@@ -121,10 +122,7 @@ static bool put_scalar(reader *r)
         c = 0x10000 + ((c - 0xD800) << 10 | (low - 0xDC00));
     }
     if (c <= 0 || (c >= 0xDC00 && c < 0xE000)) return false;
-    if (c >= 0x10000) *r->to++ = (char)(0xF0 | c >> 18);
-    if (c >= 0x800) *r->to++ = (char)(c < 0x10000 ? 0xE0 | c >> 12 : 0x80 | (c >> 12 & 0x3F));
-    if (c >= 0x80) *r->to++ = (char)(c < 0x800 ? 0xC0 | c >> 6 : 0x80 | (c >> 6 & 0x3F));
-    *r->to++ = (char)(c < 0x80 ? c : 0x80 | (c & 0x3F));
+    r->to += rf__utf8_encode((uint32_t)c, r->to);
     return true;
 }
 
@@ -169,43 +167,47 @@ static double power_of_ten(int n)                                               
 
 static double scaled(double digits, int power)
 {
-    if (!power) return digits;
+    if (!power || digits < 1) return digits;
     if (power < -616 || power > 308) return power > 0 ? digits * INFINITY : digits * 0;
     if (power < -308) digits /= 1e308, power += 308;
     return power > 0 ? digits * power_of_ten(power) : digits / power_of_ten(-power);
 }
 
-static bool number(reader *r, double *out)
+/* Digits as far as they fit into 64 bits: how many did, and how many did not (serde_json leaves out all after them). */
+static bool take_digits(reader *r, uint64_t *digits, bool *full, int *taken, int *left)
 {
-    uint64_t digits = 0;
-    int power = 0, exponent = 0;
-    bool full = false;
-    const bool minus = takes(r, '-');                                                     /* or after blanks         */
     const char *const first = r->at;
     for (; is_digit(r); r->at++) {
         const uint64_t digit = (uint64_t)(*r->at - '0');
-        full |= digits > (UINT64_MAX - digit) / 10;
-        if (!full) digits = 10 * digits + digit;
-        else power++;
+        *full |= *digits > (UINT64_MAX - digit) / 10;
+        if (!*full) *digits = 10 * *digits + digit;
+        *(*full ? left : taken) += 1;
     }
-    if (r->at == first || (*first == '0' && r->at > first + 1)) return false;
-    if (r->at < r->end && *r->at == '.') {
-        r->at++;
-        if (!is_digit(r)) return false;
-        for (; is_digit(r); r->at++) {
-            const uint64_t digit = (uint64_t)(*r->at - '0');
-            full |= digits > (UINT64_MAX - digit) / 10;
-            if (!full) digits = 10 * digits + digit, power--;
-        }
-    }
-    if (r->at < r->end && (*r->at == 'e' || *r->at == 'E')) {
-        r->at++;
-        const bool down = r->at < r->end && *r->at == '-';
-        if (r->at < r->end && (down || *r->at == '+')) r->at++;
-        if (!is_digit(r)) return false;
-        for (; is_digit(r); r->at++) exponent = exponent < 100000 ? 10 * exponent + (*r->at - '0') : exponent;
-        power += down ? -exponent : exponent;
-    }
+    return r->at > first;
+}
+
+static bool take_exponent(reader *r, int *power)
+{
+    int exponent = 0;
+    const bool down = r->at < r->end && *r->at == '-';
+    if (r->at < r->end && (down || *r->at == '+')) r->at++;
+    if (!is_digit(r)) return false;
+    for (; is_digit(r); r->at++) exponent = exponent < 100000 ? 10 * exponent + (*r->at - '0') : exponent;
+    *power += down ? -exponent : exponent;
+    return true;
+}
+
+static bool number(reader *r, double *out)
+{
+    uint64_t digits = 0;
+    int whole = 0, beyond = 0, part = 0, unused = 0;
+    bool full = false;
+    const bool minus = takes(r, '-');                                                     /* or after blanks         */
+    const char *const first = r->at;
+    if (!take_digits(r, &digits, &full, &whole, &beyond) || (*first == '0' && r->at > first + 1)) return false;
+    if (r->at < r->end && *r->at == '.' && (r->at++, !take_digits(r, &digits, &full, &part, &unused))) return false;
+    int power = beyond - part;
+    if (r->at < r->end && (*r->at == 'e' || *r->at == 'E') && (r->at++, !take_exponent(r, &power))) return false;
     const double size = scaled((double)digits, power);
     *out = minus ? -size : size;
     return isfinite(size);
@@ -258,36 +260,17 @@ static bool read_merge(rf__vocabulary *p, reader *r)
 
 /* ---- by name ----------------------------------------------------------------------------------------------------- */
 
-/* The slot of a name: the first from its hash on that is empty or has it. */
-static size_t slot_of(const rf__vocabulary *p, const char *name, size_t size)
-{
-    size_t at = (size_t)rf__hash64(name, size, 0) & (p->slots - 1);
-    for (; p->slot[at]; at = (at + 1) & (p->slots - 1)) {
-        const rf__piece *x = &p->piece[p->slot[at] - 1];
-        if (x->size == size && !memcmp(x->name, name, size)) break;
-    }
-    return at;
-}
-
 /* False: no memory, or a name occurs twice. */
 static bool index_names(rf__vocabulary *p)
 {
-    p->slots = 64;
-    while (p->slots < 2 * p->n) p->slots *= 2;
-    p->slot = rf__calloc(p->ctx, p->slots, sizeof *p->slot);
-    p->lost = !p->slot;
-    for (size_t i = 0; p->slot && i < p->n; i++) {
-        const size_t at = slot_of(p, p->piece[i].name, p->piece[i].size);
-        if (p->slot[at]) return false;
-        p->slot[at] = (uint32_t)i + 1;
-    }
-    return p->slot;
+    p->lost = !rf__text_index_all(&p->index, p->ctx, p->piece, sizeof *p->piece, p->n);
+    return !p->lost && p->index.texts == p->n;
 }
 
 const rf__piece *rf__vocabulary_find(const rf__vocabulary *p, const char *name)
 {
-    const uint32_t found = p->slots ? p->slot[slot_of(p, name, strlen(name))] : 0;
-    return found ? &p->piece[found - 1] : NULL;
+    const size_t i = rf__text_index_find(&p->index, p->piece, sizeof *p->piece, name, strlen(name));
+    return i < p->n ? &p->piece[i] : NULL;
 }
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
@@ -350,6 +333,6 @@ void rf__vocabulary_clear(rf__vocabulary *p)
     rf__free(p->ctx, p->strings);
     rf__free(p->ctx, p->piece);
     rf__free(p->ctx, p->merge);
-    rf__free(p->ctx, p->slot);
+    rf__free(p->ctx, p->index.slot);
     *p = (rf__vocabulary){.ctx = p->ctx};
 }

@@ -5,7 +5,7 @@
 #ifndef RF_TEXT_VOCABULARY_H
 #define RF_TEXT_VOCABULARY_H
 
-#include "base/base.h"
+#include "text/text_index.h"
 
 typedef struct rf__piece { const char *name; size_t size; double value; } rf__piece;          /* its id, or its log p */
 typedef struct rf__piece_pair { const char *a, *b; size_t a_size, b_size; } rf__piece_pair; /* b NULL: "x y" in a    */
@@ -17,8 +17,7 @@ typedef struct rf__vocabulary {
     size_t n, capacity;
     rf__piece_pair *merge;
     size_t merges, merges_capacity;
-    uint32_t *slot;                     /* of an object: 1 + index by name, an open hash table                        */
-    size_t slots;
+    rf__text_index index;               /* of an object's pieces by name                                              */
     bool lost;                          /* no memory                                                                  */
 } rf__vocabulary;
 

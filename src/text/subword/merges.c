@@ -107,7 +107,8 @@ static rf_status place_tokens(rf_tokenizer_folder *f, const form *as, bool strip
     if (!list) return status ? status : rf_fail(f->why, RF_ENOMEM, "%s: out of memory for added tokens", f->fast_path);
     for (size_t i = RF_COUNT(keys); i-- > 0;) {
         const char *name = name_of(f, as, i);
-        const size_t at = name ? rf__added_find(&f->parts.index, f->parts.added, name, strlen(name)) : n;
+        const size_t at = name ? rf__text_index_find(&f->parts.index, f->parts.added, sizeof *f->parts.added, name,
+                                                    strlen(name)) : n;
         if (at >= n) continue;
         f->parts.added[at].special = true;
         f->parts.added[at].lstrip |= strips && i == MASK;

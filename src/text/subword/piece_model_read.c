@@ -239,11 +239,9 @@ static rf_status read_words(rf__piece_model *p, const json_t *model, const rf__v
     return status;
 }
 
-static bool is_texts(const json_t *x, size_t n)
+static bool is_pair(const json_t *x)
 {
-    bool all = json_is_array(x) && json_array_size(x) == n;
-    for (size_t i = 0; i < n; i++) all = all && json_is_string(json_array_get(x, i));
-    return all;
+    return json_array_size(x) == 2 && json_is_string(json_array_get(x, 0)) && json_is_string(json_array_get(x, 1));
 }
 
 /* Names the first piece or merge that has another shape, if one has. */
@@ -261,7 +259,7 @@ static rf_status check_shapes(const json_t *model, const char *path, rf_error *w
             return rf_fail(why, RF_EDATA, "%s: model.vocab: \"%.60s\": expected an id, got %s", path,
                            rf__printable(key).text, rf__json_shown(x).text);
     json_array_foreach(json_object_get(model, "merges"), i, x)
-        if (!json_is_string(x) && !is_texts(x, 2))
+        if (!json_is_string(x) && !is_pair(x))
             return rf_fail(why, RF_EDATA, "%s: model.merges: merge %zu: expected two pieces, got %s", path, i,
                            rf__json_shown(x).text);
     return RF_OK;
