@@ -30,7 +30,7 @@ static rf_status no_vectors(const rf_pipeline *p, rf_error *why)
 static rf_status read_sentence(rf_pipeline *p, const char *folder, rf_error *why)
 {
     if (!rf__late_read(p->ctx, folder, &p->sentence, &p->list, &p->late, &p->no_sentence) && !p->late)
-        (void)rf__sentence_modules(p->ctx, folder, &p->sentence, &p->list, &p->no_sentence);
+        (void)rf__vector_modules(p->ctx, folder, &p->sentence, &p->list, &p->no_sentence);
     return no_vectors(p, why);
 }
 

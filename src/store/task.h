@@ -64,6 +64,9 @@ typedef struct rf__module_list {
 /* rf_sentence_read, with the modules. */
 rf_status rf__sentence_modules(const rf_ctx *ctx, const char *folder, rf_sentence *out, rf__module_list *modules,
                                rf_error *why);
+/* The same for a folder that rf__late_read has found to be of another kind. */
+rf_status rf__vector_modules(const rf_ctx *ctx, const char *folder, rf_sentence *out, rf__module_list *modules,
+                             rf_error *why);
 
 /* What a folder of a late-interaction model (ColBERT: Khattab and Zaharia 2020) says of its tokens' vectors:
  *

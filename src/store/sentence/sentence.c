@@ -308,16 +308,14 @@ static rf_status of_config(const rf_ctx *ctx, const char *folder, rf_sentence *s
     return c.linear_pooler ? RF_OK : tokenizer_length(folder, "", s, why);
 }
 
-rf_status rf__sentence_modules(const rf_ctx *ctx, const char *folder, rf_sentence *out, rf__module_list *m,
-                               rf_error *why)
+rf_status rf__vector_modules(const rf_ctx *ctx, const char *folder, rf_sentence *out, rf__module_list *m,
+                             rf_error *why)
 {
     *m = (rf__module_list){.pooling = RF_POOL_AUTO};
     rf_sentence s = {.ctx = ctx, .include_prompt = 1, .default_prompt = -1, .similarity = "cosine"};
     char path[4096];
     json_t *list;
-    rf_status status = rf__late_refuse(ctx, folder, why);
-    if (status) return status;
-    status = rf__sentence_load(ctx, folder, "", RF_FILE_MODULES, true, path, &list, why);
+    rf_status status = rf__sentence_load(ctx, folder, "", RF_FILE_MODULES, true, path, &list, why);
     if (!status && list) status = read_modules(folder, path, list, &s, m, why);
     if (!status && list) status = rf__prompts_read(folder, true, &s, why);
     if (!status && !list) status = of_config(ctx, folder, &s, why);
@@ -326,6 +324,13 @@ rf_status rf__sentence_modules(const rf_ctx *ctx, const char *folder, rf_sentenc
     if (status) rf_sentence_free(&s);
     else *out = s;
     return status;
+}
+
+rf_status rf__sentence_modules(const rf_ctx *ctx, const char *folder, rf_sentence *out, rf__module_list *m,
+                               rf_error *why)
+{
+    const rf_status status = rf__late_refuse(ctx, folder, why);
+    return status ? status : rf__vector_modules(ctx, folder, out, m, why);
 }
 
 rf_status rf_sentence_read(const rf_ctx *ctx, const char *folder, rf_sentence *out, rf_error *why)
