@@ -123,7 +123,8 @@ static inline void place(int8_t *to, int64_t step, int64_t group, const int8_t *
 /* The same: one store for each group. */
 static void place_groups(int8_t *to, int64_t step, int64_t group, const int8_t *x, int64_t n)
 {
-    if (group == 2) place(to, step, 2, x, n);
+    if (group == 1) place(to, step, 1, x, n);
+    else if (group == 2) place(to, step, 2, x, n);
     else if (group == 4) place(to, step, 4, x, n);
     else place(to, step, group, x, n);
 }
