@@ -36,18 +36,9 @@ static rf_status measure(lab_bench *b, position_report *r, rf_error *why)
 static rf_status write_json(const position_report *r, const char *folder, rf_error *why)
 {
     char path[4096];
-    cli_out out;
     json_t *all = position_report_json(r);
-    char *text = all ? cli_json_dump(all, JSON_INDENT(1) | JSON_REAL_PRECISION(9)) : NULL;
     snprintf(path, sizeof path, "%s/report.json", folder);
-    rf_status status = text ? cli_out_open(&out, path, why) : rf_fail(why, RF_ENOMEM, "out of memory: a report");
-    if (!status) {
-        status = cli_out_write(&out, text, strlen(text), why);
-        if (!status) status = cli_out_write(&out, "\n", 1, why);
-        if (!status) status = cli_out_commit(&out, why);
-        cli_out_discard(&out);
-    }
-    free(text);
+    const rf_status status = cli_json_write(path, all, JSON_INDENT(1) | JSON_REAL_PRECISION(9), why);
     json_decref(all);
     return status;
 }

@@ -25,22 +25,6 @@ rf_status cli_part_path(char *out, size_t size, const char *folder, const cli_pa
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 
-rf_status cli_json_write(const char *path, const json_t *value, rf_error *why)
-{
-    cli_out out;
-    char *text = cli_json_dump(value, JSON_INDENT(1));
-    if (!text) return rf_fail(why, RF_ENOMEM, "%.200s: out of memory", path);
-    rf_status status = cli_out_open(&out, path, why);
-    if (!status) {
-        status = cli_out_write(&out, text, strlen(text), why);
-        if (!status) status = cli_out_write(&out, "\n", 1, why);
-        if (!status) status = cli_out_commit(&out, why);
-        cli_out_discard(&out);
-    }
-    free(text);
-    return status;
-}
-
 static json_t *hex_json(uint64_t x)
 {
     char text[17];
@@ -75,7 +59,7 @@ rf_status cli_part_write(const char *folder, const cli_part *p, rf_error *why)
     rf_status status = cli_part_path(path, sizeof path, folder, p, ".json", why);
     if (!status && rf__os_sync_folder(folder))                      /* of the files that the manifest describes */
         status = rf_fail(why, RF_EIO, "%.200s: cannot sync: %s", folder, rf__os_reason(errno));
-    if (!status) status = cli_json_write(path, m, why);
+    if (!status) status = cli_json_write(path, m, JSON_INDENT(1), why);
     if (!status && rf__os_sync_folder(folder))
         status = rf_fail(why, RF_EIO, "%.200s: cannot sync: %s", folder, rf__os_reason(errno));
     json_decref(m);

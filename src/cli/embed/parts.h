@@ -52,7 +52,4 @@ void cli_parts_clear(cli_parts *p);
 rf_status cli_run_compare(const char *where, const json_t *expected, const char *other, const json_t *got,
                           rf_error *why);
 
-/* Writes a JSON file, which appears complete. */
-rf_status cli_json_write(const char *path, const json_t *value, rf_error *why);
-
 #endif

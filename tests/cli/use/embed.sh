@@ -58,14 +58,7 @@ printf '\n' | "$program" embed -q -m model --format jsonl > got && [ "$(wc -l < 
 : | "$program" embed -q -m model > none.npy && holds none.npy "'shape': (0, $width), }"
 
 # The vector of an empty text without special tokens is 0, as in sentence-transformers; cls and max have none.
-mkdir bare && cp model/config.json model/model.safetensors bare/ || exit 1
-{
-    printf '{"version": "1.0", "pre_tokenizer": {"type": "Whitespace"}, "model": {"type": "WordPiece", "unk_token": "[UNK]", '
-    printf '"continuing_subword_prefix": "##", "max_input_chars_per_word": 100, "vocab": {'
-    sed 's/["\\]/\\&/g' model/vocab.txt | awk '{ printf("%s\"%s\": %d", NR > 1 ? ", " : "", $0, NR - 1) }'
-    echo '}}}'
-} > bare/tokenizer.json
-echo '{"tokenizer_class": "PreTrainedTokenizerFast", "unk_token": "[UNK]"}' > bare/tokenizer_config.json
+bare_folder model
 printf 'the city\n\nof red\n' > some
 for how in mean last; do
     "$program" embed -q -m bare --format jsonl --pooling $how some > got || fail "an empty text, $how"

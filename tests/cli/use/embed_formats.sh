@@ -34,14 +34,7 @@ grep -aqF "'shape': (0, $width)" no.npy || fail "int8 of no text"
 [ -z "$(ls | grep -e '^none' -e tmp)" ] || fail "left: $(ls | grep -e '^none' -e tmp)"
 
 # A vector of zeros is written, as in sentence-transformers, and said.
-mkdir bare && cp model/config.json model/model.safetensors bare/ || exit 1
-{
-    printf '{"version": "1.0", "pre_tokenizer": {"type": "Whitespace"}, "model": {"type": "WordPiece", "unk_token": "[UNK]", '
-    printf '"continuing_subword_prefix": "##", "max_input_chars_per_word": 100, "vocab": {'
-    sed 's/["\\]/\\&/g' model/vocab.txt | awk '{ printf("%s\"%s\": %d", NR > 1 ? ", " : "", $0, NR - 1) }'
-    echo '}}}'
-} > bare/tokenizer.json
-echo '{"tokenizer_class": "PreTrainedTokenizerFast", "unk_token": "[UNK]"}' > bare/tokenizer_config.json
+bare_folder model
 printf 'the city\n\nof red\n' > some
 expect 0 '1 of 3 vectors are zero.* some:2$' "$program" embed -m bare -o some.npy some
 
