@@ -148,7 +148,7 @@ static rf_status append(rf_index_writer *w, int which, const void *data, size_t 
 
 static rf_status open_file(rf_index_writer *w, int which, rf_error *why)
 {
-    char path[4096], header[RF__NPY_HEADER];
+    char path[4096], header[RF_NPY_HEAD];
     const rf_status status = rf__path(path, sizeof path, w->temporary, rf__index_file[which], why);
     if (status) return status;
     w->fd[which] = rf__os_open(path, RF__OS_WRITE | RF__OS_CREATE | RF__OS_NEW);
@@ -399,7 +399,7 @@ static rf_status write_description(const rf_index_writer *w, rf_error *why)
 
 static rf_status complete(rf_index_writer *w, rf_error *why)
 {
-    char header[RF__NPY_HEADER], path[4096];
+    char header[RF_NPY_HEAD], path[4096];
     if (!w->n) return rf_fail(why, RF_EDATA, "%s: expected at least one text to index, got none", w->folder);
     for (int i = 0; i < RF__INDEX_FILES; i++) {
         const size_t size = rf__index_header(i, w->n, w->o.dimensions, header);

@@ -4,6 +4,7 @@
 
 #include "base/base.h"
 #include "roformer/index.h"
+#include "roformer/inspect/files.h"
 
 #define RF__INDEX_FORMAT "roformer-index-1"
 
@@ -12,7 +13,6 @@
  *     vectors.faiss  f32      [n,D]      v, of length 1, in the format of faiss.write_index
  *     offsets.npy    int64    [n + 1]    where each line begins in lines.txt, and where the last one ends */
 enum { RF__CODES, RF__SCALES, RF__VECTORS, RF__OFFSETS, RF__LINES, RF__INDEX_FILES };
-enum { RF__NPY_HEADER = 128, RF__FAISS_HEADER = 45 };
 
 extern const char *const rf__index_file[RF__INDEX_FILES + 1];    /* file names, NULL at the end */
 
@@ -20,7 +20,7 @@ extern const char *const rf__index_file[RF__INDEX_FILES + 1];    /* file names, 
 const char *rf__index_type(rf_type type);
 
 /* The header of file `which` for n texts of D numbers; returns its size in bytes. */
-size_t rf__index_header(int which, int64_t n, int64_t D, char out[RF__NPY_HEADER]);
+size_t rf__index_header(int which, int64_t n, int64_t D, char out[RF_NPY_HEAD]);
 
 /* Size of a file in bytes, 0 for lines.txt; false: too large. */
 bool rf__index_bytes(int which, int64_t n, int64_t D, size_t *out);

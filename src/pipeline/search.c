@@ -118,7 +118,7 @@ static rf_status open_description(rf_index *x, const char *folder, rf_error *why
 /* Each file must have the size and the header that index.json implies. */
 static rf_status open_file(rf_index *x, const char *folder, int which, rf_error *why)
 {
-    char path[4096], header[RF__NPY_HEADER], text[96];
+    char path[4096], header[RF_NPY_HEAD], text[96];
     size_t size;
     rf_map *map = &x->file[which];
     rf_status status = rf__path(path, sizeof path, folder, rf__index_file[which], why);
@@ -175,9 +175,9 @@ rf_status rf_index_open(const rf_ctx *ctx, const char *folder, rf_index **out, r
     if (!status) status = open_description(x, folder, why);
     for (int i = 0; i < RF__INDEX_FILES && !status; i++) status = open_file(x, folder, i, why);
     if (!status) {
-        x->code = (const int8_t *)x->file[RF__CODES].data + RF__NPY_HEADER;
-        x->scale = (const float *)(const void *)(x->file[RF__SCALES].data + RF__NPY_HEADER);
-        x->offset = (const int64_t *)(const void *)(x->file[RF__OFFSETS].data + RF__NPY_HEADER);
+        x->code = (const int8_t *)x->file[RF__CODES].data + RF_NPY_HEAD;
+        x->scale = (const float *)(const void *)(x->file[RF__SCALES].data + RF_NPY_HEAD);
+        x->offset = (const int64_t *)(const void *)(x->file[RF__OFFSETS].data + RF_NPY_HEAD);
         status = check_content(x, folder, why);
     }
     if (!status) status = reserve(x, why);
@@ -320,7 +320,7 @@ static rf_status product(const scan *s, int64_t row, double *out, rf_error *why)
 {
     const size_t D = (size_t)s->x->o.dimensions;
     double sum = 0, square = 0;
-    memcpy(s->x->vector, s->x->file[RF__VECTORS].data + RF__FAISS_HEADER + (size_t)row * D * sizeof(float),
+    memcpy(s->x->vector, s->x->file[RF__VECTORS].data + RF_FAISS_HEAD + (size_t)row * D * sizeof(float),
            D * sizeof(float));
     for (size_t c = 0; c < D; c++) {
         sum += (double)s->q[c] * (double)s->x->vector[c];

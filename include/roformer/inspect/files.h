@@ -281,6 +281,21 @@ rf_status rf_reader_next(rf_reader *r, rf_document *out, rf_error *why);
 /* Fraction of the bytes of all files that has been read, 0 to 1; negative if standard input or a pipe is among them. */
 double rf_reader_share(const rf_reader *r);
 
+/* ---- files of vectors ----
+ *
+ * The headers before the rows, which other programs read; they return their size in bytes. Any number of threads.
+ *
+ *     npy     NumPy (NEP 1, version 1.0): magic, length of the rest, a Python dictionary, blanks, a line feed
+ *     faiss   "IxFI" or "IxF2" | columns int32 | rows int64 | 2^20 int64, twice | trained uint8 = 1 | metric int32 |
+ *             rows columns uint64                                   (an IndexFlat in faiss/impl/index_write.cpp)
+ *
+ *   type     of an element, as NumPy names it: "<f4"
+ *   columns  npy: 0: rows are single elements
+ *   l2       1: vectors are compared by their distance (IndexFlatL2); 0: by their product (IndexFlatIP) */
+enum { RF_NPY_HEAD = 128, RF_FAISS_HEAD = 45 };
+size_t rf_npy_head(const char *type, int64_t rows, int64_t columns, char out[RF_NPY_HEAD]);
+size_t rf_faiss_head(int64_t rows, int64_t columns, int l2, char out[RF_FAISS_HEAD]);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,35 +1,24 @@
 /* formats.c — the formats of files of vectors.  All numbers are little-endian.
  *
- *     npy          NEP 1, version 1.0: magic, length of the rest, a Python dictionary, blanks, a line feed; 128 bytes
+ *     npy, faiss   rf_npy_head or rf_faiss_head (inspect/files.h), the rows
  *     fvecs        each row: int32 d, d float32                                              (TEXMEX, ann-benchmarks)
  *     fbin, u8bin, i8bin      uint32 rows, uint32 d, the rows                        (big-ann-benchmarks, DiskANN)
- *     faiss        "IxFI" or "IxF2" | d int32 | n int64 | 2^20 int64, twice | trained uint8 = 1 | metric int32 |
- *                  n d uint64 | the rows                                 (IndexFlat of faiss/impl/index_write.cpp)
  *     safetensors  length of the header uint64, the header in JSON, the tensors
  *     jsonl        a list on each line, or {"id", "vector"}
- *     pgvector     lines of COPY ... FROM in PostgreSQL's text format: [..], or the id, a tab and [..]; ubinary: bits
- * */
+ *     pgvector     lines of COPY ... FROM in PostgreSQL's text format: [..], or id, tab and [..]; ubinary: bits      */
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/embed/writer.h"
+#include "roformer/inspect/files.h"
 #include "roformer/kernel/kernels.h"
 
 /* ---- heads ------------------------------------------------------------------------------------------------------- */
 
 static size_t npy_head(const cli_writer *w, unsigned char out[CLI_HEAD])
 {
-    char text[CLI_HEAD];
-    const int n = snprintf(text, sizeof text, "{'descr': '%s', 'fortran_order': False, 'shape': (%lld, %zu), }",
-                           cli_precision_of[w->precision].numpy, (long long)w->count,
-                           cli_precision_columns(w->precision, w->o.width));
-    memset(out, ' ', CLI_HEAD);
-    memcpy(out, "\x93NUMPY\x01\x00", 8);
-    out[8] = CLI_HEAD - 10;
-    out[9] = 0;
-    memcpy(out + 10, text, (size_t)n);
-    out[CLI_HEAD - 1] = '\n';
-    return CLI_HEAD;
+    const size_t columns = cli_precision_columns(w->precision, w->o.width);
+    return rf_npy_head(cli_precision_of[w->precision].numpy, w->count, (int64_t)columns, (char *)out);
 }
 
 static size_t bin_head(const cli_writer *w, unsigned char out[CLI_HEAD])
@@ -42,18 +31,7 @@ static size_t bin_head(const cli_writer *w, unsigned char out[CLI_HEAD])
 
 static size_t faiss_head(const cli_writer *w, unsigned char out[CLI_HEAD])
 {
-    const int32_t d = (int32_t)w->o.width, metric = w->o.metric == CLI_L2;
-    const int64_t n = w->count, reserved = 1 << 20;
-    const uint64_t numbers = (uint64_t)n * (uint64_t)d;
-    memcpy(out, metric ? "IxF2" : "IxFI", 4);
-    memcpy(out + 4, &d, 4);
-    memcpy(out + 8, &n, 8);
-    memcpy(out + 16, &reserved, 8);
-    memcpy(out + 24, &reserved, 8);
-    out[32] = 1;
-    memcpy(out + 33, &metric, 4);
-    memcpy(out + 37, &numbers, 8);
-    return 45;
+    return rf_faiss_head(w->count, (int64_t)w->o.width, w->o.metric == CLI_L2, (char *)out);
 }
 
 /* The length of the header, the header, blanks up to a multiple of 8 bytes. */

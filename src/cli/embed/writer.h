@@ -13,9 +13,10 @@
 #include "cli/embed/precision.h"
 #include "cli/embed/seen.h"
 #include "cli/io/io.h"
+#include "roformer/inspect/files.h"
 
 #define CLI_VECTOR_FORMATS "npy|jsonl|f32|safetensors|fvecs|fbin|u8bin|i8bin|faiss|pgvector"
-enum { CLI_FORMAT_F32 = 2, CLI_HEAD = 128 };
+enum { CLI_FORMAT_F32 = 2, CLI_HEAD = RF_NPY_HEAD };
 typedef enum cli_metric { CLI_IP, CLI_L2 } cli_metric;
 
 typedef struct cli_writer_options {
