@@ -38,7 +38,7 @@ static rf_status write_json(const position_report *r, const char *folder, rf_err
     char path[4096];
     json_t *all = position_report_json(r);
     snprintf(path, sizeof path, "%s/report.json", folder);
-    const rf_status status = cli_json_write(path, all, JSON_INDENT(1) | JSON_REAL_PRECISION(9), why);
+    const rf_status status = cli_write_json(path, all, JSON_INDENT(1) | JSON_REAL_PRECISION(9), why);
     json_decref(all);
     return status;
 }

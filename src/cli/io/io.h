@@ -161,6 +161,9 @@ rf_status cli_flush(rf_error *why);
 /* Prints one line of JSON; floats have the 9 digits that represent an f32 exactly.  Frees `value`. */
 rf_status cli_print_json(json_t *value, size_t flags, rf_error *why);
 
+/* Writes a file with a value (NULL: no memory) and a line feed, which appears complete.  flags: jansson's. */
+rf_status cli_write_json(const char *path, const json_t *value, size_t flags, rf_error *why);
+
 /* A list of names in a message: whole names, then "and N more" if not all fit. */
 typedef struct cli_names { char text[400]; size_t used; int64_t n, more; } cli_names;
 void cli_names_add(cli_names *names, const char *name);

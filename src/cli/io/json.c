@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/os/os.h"
-#include "cli/io/io.h"
 #include "cli/io/path.h"
 #include "roformer/tokenizer.h"
 
@@ -74,22 +73,6 @@ char *cli_json_dump(const json_t *value, size_t flags)
     if (whole) return escape_controls(all.text);
     free(all.text);
     return NULL;
-}
-
-rf_status cli_json_write(const char *path, const json_t *value, size_t flags, rf_error *why)
-{
-    cli_out out;
-    char *text = cli_json_dump(value, flags);
-    if (!text) return rf_fail(why, RF_ENOMEM, "%.200s: out of memory", path);
-    rf_status status = cli_out_open(&out, path, why);
-    if (!status) {
-        status = cli_out_write(&out, text, strlen(text), why);
-        if (!status) status = cli_out_write(&out, "\n", 1, why);
-        if (!status) status = cli_out_commit(&out, why);
-        cli_out_discard(&out);
-    }
-    free(text);
-    return status;
 }
 
 json_t *cli_json_read(const char *path)

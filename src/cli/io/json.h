@@ -20,9 +20,6 @@ json_t *cli_text_json(const char *text, size_t size);
 /* The complete text of a value, freed with free(); NULL: no memory, or no value. */
 char *cli_json_dump(const json_t *value, size_t flags);
 
-/* Writes a file with a value (NULL: no memory) and a line feed, which appears complete.  flags: jansson's. */
-rf_status cli_json_write(const char *path, const json_t *value, size_t flags, rf_error *why);
-
 /* The object in a file; NULL: it is not a regular file, or has none.  Freed with json_decref. */
 json_t *cli_json_read(const char *path);
 
