@@ -4,7 +4,7 @@ from __future__ import annotations
 import hashlib
 import os
 import threading
-from typing import Any, Dict, Iterable, Iterator, List, Optional, Tuple
+from typing import Any, Dict, Iterable, Iterator, List, NoReturn, Optional, Tuple
 
 from . import _folder, errors
 from ._pyarrow import fixed_size_list, pyarrow
@@ -12,8 +12,12 @@ from .sentence import SentenceTransformer
 
 ARGUMENTS = ("prompt_name", "prompt", "normalize_embeddings", "truncate_dim")
 Files = Tuple[Tuple[str, str], ...]                 # (path inside the folder, digest of the content), by path
+Stamp = Tuple[int, int, int]                        # size, time of the last change, inode: a file replaced has another
+Stamps = Tuple[Tuple[str, Stamp], ...]              # (path inside the folder, its stamp), by path
 
-_opened: Dict[Any, SentenceTransformer] = {}        # the models of this process, which stay open until it ends
+# The models of this process, which stay open until it ends, with the stamps of the files that they were read from.
+_opened: Dict[Any, Tuple[Stamps, SentenceTransformer]] = {}
+_digests: Dict[str, Tuple[Stamp, str]] = {}         # by absolute path
 _lock = threading.Lock()
 
 
@@ -26,26 +30,46 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
 
 
-def fingerprint(folder: _folder.PathLike) -> Files:
-    """The files of a model folder with the BLAKE2b of their content; hidden files are left out. Reads the whole folder."""
-    found: List[Tuple[str, str]] = []
-    for base, folders, names in os.walk(folder, followlinks=True):
+def stamps(folder: _folder.PathLike) -> Stamps:
+    """The files of a model folder with their stamps; hidden files are left out. FileError if a folder in it cannot be read."""
+    found: List[Tuple[str, Stamp]] = []
+    for base, folders, names in os.walk(folder, onerror=_unreadable, followlinks=True):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in sorted(names):
-            path = os.path.join(base, name)
-            if not name.startswith(".") and os.path.isfile(path):
-                found.append((os.path.relpath(path, folder).replace(os.sep, "/"), _digest(path)))
+        for path in (os.path.join(base, name) for name in names if not name.startswith(".")):
+            if os.path.isfile(path):
+                found.append((os.path.relpath(path, folder).replace(os.sep, "/"), _stamp(path)))
     return tuple(sorted(found))
 
 
-def _digest(path: str) -> str:
+def _stamp(path: str) -> Stamp:
+    try:
+        about = os.stat(path)
+    except OSError as e:
+        _unreadable(e)
+    return about.st_size, about.st_mtime_ns, about.st_ino
+
+
+def _unreadable(e: OSError) -> NoReturn:
+    raise errors.FileError("%s: expected a file or folder that can be read: %s" % (e.filename, e)) from e
+
+
+def fingerprint(folder: _folder.PathLike) -> Files:
+    """The files of `stamps` with the BLAKE2b of their content. Reads the files whose stamps differ from the last time."""
+    return tuple((name, _digest(os.path.join(_folder.absolute(folder), name), stamp)) for name, stamp in stamps(folder))
+
+
+def _digest(path: str, stamp: Stamp) -> str:
+    known = _digests.get(path)
+    if known is not None and known[0] == stamp:
+        return known[1]
     state = hashlib.blake2b(digest_size=16)
     try:
         with open(path, "rb") as file:
             for block in iter(lambda: file.read(1 << 20), b""):
                 state.update(block)
     except OSError as e:
-        raise errors.FileError("%s: expected a file that can be read: %s" % (path, e)) from e
+        _unreadable(e)
+    _digests[path] = (stamp, state.hexdigest())
     return state.hexdigest()
 
 
@@ -86,17 +110,31 @@ class Embedder:
         self.folder = _folder.absolute(_folder.find(folder))
         self.column, self.output, self.threads, self.dtype, self.arguments = column, output, threads, dtype, arguments
         self._files = fingerprint(self.folder)      # now: engines pickle it when the work starts, perhaps much later
+        self._held: Optional[Tuple[int, SentenceTransformer]] = None            # the process, and its model
         self.width = int(self.model.encode([], **arguments).shape[1])           # checks the arguments, too
+
+    def __getstate__(self) -> Dict[str, Any]:
+        return {**self.__dict__, "_held": None}     # a model belongs to its process
 
     @property
     def model(self) -> SentenceTransformer:
-        """The model of this process; the first call opens it."""
-        key = (os.getpid(), self.folder, self.dtype, self.threads, self._files)
-        with _lock:
-            if key not in _opened:
-                same_files(self.folder, self._files)
-                _opened[key] = SentenceTransformer(self.folder, dtype=self.dtype, threads=self.threads)
-            return _opened[key]
+        """The model of this process; the first call opens it, or finds it if another Embedder has opened the same files."""
+        held = self._held
+        if held is None or held[0] != os.getpid():
+            with _lock:
+                held = self._held = (os.getpid(), self._open())
+        return held[1]
+
+    def _open(self) -> SentenceTransformer:
+        key, now = (os.getpid(), self.folder, self.dtype, self.threads), stamps(self.folder)
+        same_files(self.folder, self._files)
+        if key not in _opened or _opened[key][0] != now:
+            _opened[key] = (now, SentenceTransformer(self.folder, dtype=self.dtype, threads=self.threads))
+            if stamps(self.folder) != now:
+                del _opened[key]
+                raise errors.DataError("%s: expected files that stay as they are, got a change while the model was opened; "
+                                       "run it again" % self.folder)
+        return _opened[key][1]
 
     def vectors(self, texts: Any) -> Any:
         """The vectors of an Arrow array of strings as an array of FixedSizeList<float32>[width] with its NULLs."""
@@ -114,10 +152,11 @@ class Embedder:
         return texts
 
     def new_column(self, names: Iterable[str]) -> None:
-        """Raises ArgumentError unless `column` is one of the names and `output` is none."""
+        """Raises ArgumentError unless `column` is one of the names, once, and `output` is none."""
         names = list(names)
-        if self.column not in names:
-            raise errors.ArgumentError("column: expected one of %s, got %r" % (", ".join(map(str, names)), self.column))
+        if names.count(self.column) != 1:
+            raise errors.ArgumentError("column: expected one of %s, got %r, the name of %d columns; give the name of one as "
+                                       "column=" % (", ".join(map(str, names)), self.column, names.count(self.column)))
         if self.output in names:
             raise errors.ArgumentError("output: expected the name of no column, got %r; give another output=" % (self.output,))
 
