@@ -6,5 +6,7 @@ import ray
 import roformer_c.ray
 
 source, to, folder = (sys.argv[1:] + ["roformer-small-en-sentences"])[:3]
+ray.init()
+actors = max(int(ray.cluster_resources()["CPU"]) - 1, 1)               # one CPU stays free for reading and writing
 dataset = ray.data.read_parquet(source)
-roformer_c.ray.embed(dataset, folder, actors=2, normalize_embeddings=True).write_parquet(to)
+roformer_c.ray.embed(dataset, folder, actors=actors, normalize_embeddings=True).write_parquet(to)

@@ -1,6 +1,7 @@
 """DuckDB: a function of SQL over a table, NULL, several threads, another name and a prompt, and bad input."""
 import duckdb
 import lib
+import pyarrow.parquet as pq
 from roformer_c import duckdb as engine
 
 rows = lib.table(2500)                  # more than one batch of DuckDB
@@ -12,6 +13,8 @@ found = con.sql("SELECT id, embed(text) AS embedding FROM texts").to_arrow_table
 lib.compare_table(found, lib.expected(rows))
 few = lib.table(50)
 con.register("few", few)
+con.sql("SELECT id, embed(text)::FLOAT[] AS embedding FROM few").write_parquet(str(lib.WORK / "duckdb.parquet"))
+lib.compare_table(pq.read_table(lib.WORK / "duckdb.parquet"), lib.expected(few), fixed=False)
 engine.register(con, lib.MODEL, "short", normalize_embeddings=True, truncate_dim=32, prompt="query: ", threads=1)
 found = con.sql("SELECT id, short(text) AS embedding FROM few").to_arrow_table()
 lib.compare_table(found, lib.expected(few, normalize_embeddings=True, truncate_dim=32, prompt="query: "))

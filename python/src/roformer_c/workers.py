@@ -55,7 +55,7 @@ def _unreadable(e: OSError) -> NoReturn:
 
 def fingerprint(folder: _folder.PathLike) -> Files:
     """The files of `stamps` with the BLAKE2b of their content. Reads the files whose stamps differ from the last time."""
-    return tuple((name, _digest(os.path.join(_folder.absolute(folder), name), stamp)) for name, stamp in stamps(folder))
+    return tuple((name, _digest(os.path.join(_folder.absolute(os.fspath(folder)), name), stamp)) for name, stamp in stamps(folder))
 
 
 def _digest(path: str, stamp: Stamp) -> str:
