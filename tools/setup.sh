@@ -1,5 +1,5 @@
 #!/bin/sh
-# setup.sh [--check] [fuzz|arm|mpi|ci|tests|rungs|bench|python|cmakes|clients|deb|static|ports|wasm|page|deploy] — installs the missing
+# setup.sh [--check] [fuzz|arm|mpi|ci|tests|rungs|bench|python|cmakes|clients|engines|deb|static|ports|wasm|page|deploy] — installs the missing
 # Debian packages that building and testing need; without an argument, the packages of other systems.  It works as root or through sudo.
 # If nothing is missing it does nothing and needs no network.  --check prints what is missing and fails if there is something.
 set -eu
@@ -32,6 +32,9 @@ elif [ "${1:-}" = cmakes ]; then
     packages="ccache python3-venv python3-pip"
 elif [ "${1:-}" = clients ]; then
     packages="python3-venv python3-pip curl"
+elif [ "${1:-}" = engines ]; then               # Java runs Spark
+    packages="python3-venv python3-pip openjdk-17-jre-headless"
+    only=--no-install-recommends
 elif [ "${1:-}" = deb ]; then                   # all else is installed in the new Debian
     packages="mmdebstrap dpkg-dev"
 elif [ "${1:-}" = static ]; then

@@ -64,7 +64,7 @@ docker-compose -f deploy/docker-compose.yml config > "$work/compose"
 echo "== Kubernetes"
 python3 -m venv "$work/venv"
 "$work/venv/bin/pip" install -q kubernetes-validate 2> "$work/pip" || { tail -3 "$work/pip"; fail "pip"; }
-"$work/venv/bin/kubernetes-validate" --strict deploy/kubernetes/*.yaml
+"$work/venv/bin/kubernetes-validate" --strict deploy/kubernetes/*.yaml deploy/kubernetes/batch/*.yaml
 
 echo "== logrotate"
 log=$work/access.jsonl
