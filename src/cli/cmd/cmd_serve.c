@@ -162,13 +162,6 @@ static bool is_folder(const char *path)
     return !rf__os_look(path, &st) && st.kind == RF__OS_FOLDER;
 }
 
-static bool dtype_of(const char *word, rf_type *out)
-{
-    for (int i = 0; i < CLI_DTYPE_COUNT; i++)
-        if (!strcmp(word, cli_dtype_name(i))) return *out = cli_dtype(i), true;
-    return false;
-}
-
 /* NAME=DIR or DIR, whose name is the last part of its path. */
 static rf_status add_model(job *j, int i, const char *given)
 {
@@ -188,8 +181,10 @@ static rf_status add_model(job *j, int i, const char *given)
     if (!m->name) return cli_no_memory(j->io);
     const cli_list *types = &j->a->dtypes;
     const char *type = !types->n ? "f32" : types->item[types->n == 1 ? 0 : i];
-    if (dtype_of(type, &m->type)) return RF_OK;
-    return rf_fail(why, RF_EARG, "--dtype %.40s: expected f32, bf16, int8 or int8w", type);
+    const int choice = cli_choice(CLI_DTYPES, type);
+    if (choice < 0) return rf_fail(why, RF_EARG, "--dtype: expected one of %s, got '%.60s'", CLI_DTYPES, type);
+    m->type = cli_dtype(choice);
+    return RF_OK;
 }
 
 /* The shipped models in place of --model. */

@@ -170,18 +170,32 @@ static rf_status read_real(const cli_option *o, const char *text, double *to, rf
     return RF_OK;
 }
 
+/* The place of a word in "a|b|c", -1: it is not there. */
+static int place(const char *words, const char *word)
+{
+    for (int i = 0;; i++) {
+        const size_t n = strcspn(words, "|");
+        if (strlen(word) == n && !memcmp(word, words, n)) return i;
+        if (!words[n]) return -1;
+        words += n + 1;
+    }
+}
+
+int cli_choice(const char *words, const char *word)
+{
+    static const char *const same[][2] = {{"float32", "f32"}, {"bfloat16", "bf16"}, {"float16", "f16"}};
+    int at = place(words, word);
+    for (size_t i = 0; at < 0 && i < sizeof same / sizeof *same; i++)
+        if (!strcmp(word, same[i][0])) at = place(words, same[i][1]);
+    return at;
+}
+
 static rf_status read_choice(const cli_option *o, const char *text, int *to, rf_error *why)
 {
-    const char *word = o->value;
-    for (int i = 0;; i++) {
-        const size_t n = strcspn(word, "|");
-        if (strlen(text) == n && !memcmp(text, word, n)) {
-            *to = i;
-            return RF_OK;
-        }
-        if (!word[n]) return rf_fail(why, RF_EARG, "--%s: expected one of %s, got '%.60s'", o->name, o->value, text);
-        word += n + 1;
-    }
+    const int at = cli_choice(o->value, text);
+    if (at < 0) return rf_fail(why, RF_EARG, "--%s: expected one of %s, got '%.60s'", o->name, o->value, text);
+    *to = at;
+    return RF_OK;
 }
 
 bool cli_by_suffix(const cli_parsed *p, const char *name, const char *path, int *choice)

@@ -116,6 +116,9 @@ rf_status cli_needs(const cli_parsed *p, const char *name, bool there, const cha
 const cli_option *cli_find_option(const cli_option *options, const char *name, size_t size);
 bool cli_takes_value(const cli_option *o);
 
+/* The place of a word in "a|b|c", -1: it is not there.  f32, bf16 and f16 are also called as PyTorch calls them. */
+int cli_choice(const char *words, const char *word);
+
 /* The choice for option `name` if it was not given: the suffix of `path`, if it is one of the words.  false: the suffix
  * is none of them. */
 bool cli_by_suffix(const cli_parsed *p, const char *name, const char *path, int *choice);

@@ -81,4 +81,14 @@ for spelling in '--top-k 2' '--top_k 2' '--top-k=2' '--top_k=2' '-k 2' '-k2' '-k
     expect 0 '' "$program" --threads=1 fill-mask -m model $spelling --json 'the [MASK]'
     [ "$(grep -o '"score"' out | wc -l)" -eq 2 ] || fail "$spelling is not --top-k 2"
 done
+
+# Types of numbers have PyTorch's names, too.
+for type in f32=float32 bf16=bfloat16; do
+    echo 'the river' | "$program" embed -m model --dtype "${type%=*}" > short || exit 1
+    echo 'the river' | "$program" embed -m model --torch-dtype "${type#*=}" > long || exit 1
+    cmp short long || fail "--dtype ${type#*=} is not ${type%=*}"
+done
+echo 'the river' | "$program" embed -m model --dtype f32 | cmp -s - long && fail "bf16 computes what f32 does"
+expect 2 "--dtype: expected one of f32|bf16|int8|int8w, got 'float64'" "$program" embed -m model --dtype float64 x
+expect 2 "--dtype: expected one of f32|bf16|int8|int8w, got 'float64'" "$program" serve -m model --dtype float64
 done_testing
