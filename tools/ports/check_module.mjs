@@ -73,7 +73,7 @@ async function errorsAreSentences() {
     ["cannot be read: ENOENT", () => fetchFolder("models/roformer-small-en", ["none.json"])],
     ["model a:", () => roformer.open("a", { "config.json": new TextEncoder().encode("{}") })],
     ["no model is open", () => roformer.ask("fill_mask", { inputs: text })],
-    ["dtype: expected f32, bf16 or int8, got 'fp16'", () => roformer.open("a", masks, { dtype: "fp16" })],
+    ["dtype: expected f32, bf16, int8 or int8w, got 'fp16'", () => roformer.open("a", masks, { dtype: "fp16" })],
     ["`inputs`", () => { roformer.open("a", masks); roformer.ask("fill_mask", { inputs: 1 }); }],
     ["is text/plain", () => roformer.ask("metrics")],
     ["cannot be written as JSON", () => roformer.ask("fill_mask", { inputs: text, top_k: 3n })],

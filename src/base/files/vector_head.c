@@ -24,7 +24,8 @@ size_t rf_faiss_head(int64_t rows, int64_t columns, int l2, char out[RF_FAISS_HE
     const int32_t width = (int32_t)columns, metric = l2 != 0;
     const int64_t reserved = 1 << 20;
     const uint64_t numbers = (uint64_t)rows * (uint64_t)columns;
-    memcpy(out, l2 ? "IxF2" : "IxFI", 4);
+    const char name[] = {'I', 'x', 'F', l2 ? '2' : 'I'};
+    memcpy(out, name, sizeof name);
     memcpy(out + 4, &width, 4);
     memcpy(out + 8, &rows, 8);
     memcpy(out + 16, &reserved, 8);

@@ -51,8 +51,8 @@ static bool closes_quote(const char *at, size_t size)
 /* Appends lines up to the one that closes the open quote.  The row is cut again once for each field with line ends. */
 static rf_status finish_quote(cli_fields *f, cli_lines *l, uint64_t line, rf_error *why)
 {
-    const char *text;
-    size_t size;
+    const char *text = NULL;
+    size_t size = 0;
     rf_status status = RF_OK;
     for (bool closed = false; !closed && !status;) {
         status = add_bytes(f, &"\r\n"[!l->returned], 1 + (size_t)l->returned, why);
