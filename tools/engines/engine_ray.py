@@ -1,5 +1,6 @@
 """Ray Data: a pool of two actors, one killed at random; a folder that differs from the driver's is refused by name."""
 import lib
+import pyarrow as pa
 import ray
 from roformer_c import ray as engine
 
@@ -18,11 +19,11 @@ rows = lib.table()
 wanted = lib.expected(rows)
 texts = ray.data.from_arrow(rows).repartition(8)
 found = engine.embed(texts, lib.MODEL, actors=2, batch_size=32)
-lib.compare_table(__import__("pyarrow").concat_tables(ray.get(found.to_arrow_refs())), wanted)
+lib.compare_table(pa.concat_tables(ray.get(found.to_arrow_refs())), wanted)
 own, engine.Actor = engine.Actor, Mortal
 for attempt in range(10):
     found = engine.embed(texts, lib.MODEL, actors=2, batch_size=16)
-    lib.compare_table(__import__("pyarrow").concat_tables(ray.get(found.to_arrow_refs())), wanted)
+    lib.compare_table(pa.concat_tables(ray.get(found.to_arrow_refs())), wanted)
     if lib.was_killed():
         break
 assert lib.was_killed(), "no actor was killed"

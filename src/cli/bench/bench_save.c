@@ -26,19 +26,6 @@ typedef struct saving {
     double bytes;                                                   /* size of a checkpoint                           */
 } saving;
 
-/* ---- files ---- */
-
-static rf_status write_file(const char *path, const char *text, size_t size, rf_error *why)
-{
-    cli_out out;
-    rf_status status = cli_out_open(&out, path, why);
-    if (status) return status;
-    status = cli_out_write(&out, text, size, why);
-    if (!status) status = cli_out_commit(&out, why);
-    cli_out_discard(&out);
-    return status;
-}
-
 /* ---- random words ---- */
 
 static rf_status put_text(const rf_ctx *ctx, const char *folder, const rf_config *c, rf_error *why)
@@ -64,7 +51,7 @@ static rf_status put_text(const rf_ctx *ctx, const char *folder, const rf_config
                               (long long)(least + (int64_t)rf_rng_below(&r, (uint32_t)(V - least))),
                               i % WORDS == WORDS - 1 ? "\n\n" : " ");
     if (!status) status = cli_join(path, sizeof path, folder, "corpus.txt", why);
-    if (!status) status = write_file(path, text, n, why);
+    if (!status) status = cli_write_file(path, text, n, why);
     free(text);
     return status ? status : rf_config_write(ctx, folder, c, why);
 }

@@ -36,11 +36,8 @@ static rf_status measure(lab_bench *b, position_report *r, rf_error *why)
 static rf_status write_json(const position_report *r, const char *folder, rf_error *why)
 {
     char path[4096];
-    json_t *all = position_report_json(r);
     snprintf(path, sizeof path, "%s/report.json", folder);
-    const rf_status status = cli_write_json(path, all, JSON_INDENT(1) | JSON_REAL_PRECISION(9), why);
-    json_decref(all);
-    return status;
+    return cli_write_json(path, position_report_json(r), JSON_INDENT(1) | JSON_REAL_PRECISION(9), why);
 }
 
 static int run(void *arguments, cli_io *io)

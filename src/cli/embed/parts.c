@@ -55,14 +55,12 @@ static json_t *manifest_of(const cli_part *p)
 rf_status cli_part_write(const char *folder, const cli_part *p, rf_error *why)
 {
     char path[4096];
-    json_t *m = manifest_of(p);
     rf_status status = cli_part_path(path, sizeof path, folder, p, ".json", why);
     if (!status && rf__os_sync_folder(folder))                      /* of the files that the manifest describes */
         status = rf_fail(why, RF_EIO, "%.200s: cannot sync: %s", folder, rf__os_reason(errno));
-    if (!status) status = cli_write_json(path, m, JSON_INDENT(1), why);
+    if (!status) status = cli_write_json(path, manifest_of(p), JSON_INDENT(1), why);
     if (!status && rf__os_sync_folder(folder))
         status = rf_fail(why, RF_EIO, "%.200s: cannot sync: %s", folder, rf__os_reason(errno));
-    json_decref(m);
     return status;
 }
 

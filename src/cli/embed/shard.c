@@ -135,9 +135,7 @@ static rf_status agree(shard *s, const char *path, const json_t *known, rf_error
     cli_json_set(&all, "version", json_integer(1));
     cli_json_set(&all, "run", json_incref(s->run));
     cli_json_set(&all, "files", cli_input_list(&s->input));
-    status = cli_write_json(path, all, JSON_INDENT(1), why);
-    json_decref(all);
-    return status;
+    return cli_write_json(path, all, JSON_INDENT(1), why);
 }
 
 static rf_status settle_run(shard *s, rf_error *why)

@@ -556,19 +556,3 @@ rf_status cli_print_json(json_t *value, size_t flags, rf_error *why)
     free(text);
     return failed ? cli_flush(why) : RF_OK;
 }
-
-rf_status cli_write_json(const char *path, const json_t *value, size_t flags, rf_error *why)
-{
-    cli_out out;
-    char *text = cli_json_dump(value, flags);
-    if (!text) return rf_fail(why, RF_ENOMEM, "%.200s: out of memory", path);
-    rf_status status = cli_out_open(&out, path, why);
-    if (!status) {
-        status = cli_out_write(&out, text, strlen(text), why);
-        if (!status) status = cli_out_write(&out, "\n", 1, why);
-        if (!status) status = cli_out_commit(&out, why);
-        cli_out_discard(&out);
-    }
-    free(text);
-    return status;
-}

@@ -161,9 +161,6 @@ rf_status cli_flush(rf_error *why);
 /* Prints one line of JSON; floats have the 9 digits that represent an f32 exactly.  Frees `value`. */
 rf_status cli_print_json(json_t *value, size_t flags, rf_error *why);
 
-/* Writes a file with a value (NULL: no memory) and a line feed, which appears complete.  flags: jansson's. */
-rf_status cli_write_json(const char *path, const json_t *value, size_t flags, rf_error *why);
-
 /* A list of names in a message: whole names, then "and N more" if not all fit. */
 typedef struct cli_names { char text[400]; size_t used; int64_t n, more; } cli_names;
 void cli_names_add(cli_names *names, const char *name);
@@ -252,6 +249,10 @@ typedef struct cli_text { char *at; size_t n, capacity; } cli_text;
 bool cli_text_add(cli_text *t, const char *text, size_t n);
 bool cli_text_add_json(cli_text *t, json_t *value, size_t flags);
 bool cli_text_print(cli_text *t);
+
+/* Writes a file that appears complete; json: a value (NULL: no memory) and a line feed.  Frees `value`. */
+rf_status cli_write_file(const char *path, const void *data, size_t size, rf_error *why);
+rf_status cli_write_json(const char *path, json_t *value, size_t flags, rf_error *why);
 
 rf_status cli_no_memory(cli_io *io);                    /* RF_ENOMEM, in io->why                              */
 

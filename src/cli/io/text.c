@@ -1,4 +1,4 @@
-/* text.c — a growing text; see io.h. */
+/* text.c — a growing text, and files that are written at once; see io.h. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,6 +26,27 @@ bool cli_text_add_json(cli_text *t, json_t *value, size_t flags)
     free(dumped);
     json_decref(value);
     return good;
+}
+
+rf_status cli_write_file(const char *path, const void *data, size_t size, rf_error *why)
+{
+    cli_out out;
+    rf_status status = cli_out_open(&out, path, why);
+    if (status) return status;
+    status = cli_out_write(&out, data, size, why);
+    if (!status) status = cli_out_commit(&out, why);
+    cli_out_discard(&out);
+    return status;
+}
+
+rf_status cli_write_json(const char *path, json_t *value, size_t flags, rf_error *why)
+{
+    cli_text text = {0};
+    const bool whole = cli_text_add_json(&text, value, flags) && cli_text_add(&text, "\n", 1);
+    const rf_status status = whole ? cli_write_file(path, text.at, text.n, why)
+                                   : rf_fail(why, RF_ENOMEM, "%.200s: out of memory", path);
+    free(text.at);
+    return status;
 }
 
 void cli_names_add(cli_names *names, const char *name)

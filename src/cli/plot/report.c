@@ -209,7 +209,6 @@ static void put_page(cli_io *io, FILE *to, const char *folder, curve_run *r, con
 rf_status report_write(cli_io *io, const char *folder, const char *path, const cli_list *samples, rf_error *why)
 {
     curve_run r;
-    cli_out out;
     rf__os_text page = {0};
     rf_status status = curves_read(folder, &r, why);
     if (status) return status;
@@ -217,11 +216,7 @@ rf_status report_write(cli_io *io, const char *folder, const char *path, const c
     const bool whole = rf__os_text_close(&page);
     status = io->why.code;
     if (!whole && !status) status = rf_fail(why, RF_ENOMEM, "out of memory: a report");
-    if (!status && !(status = cli_out_open(&out, path, why))) {
-        status = cli_out_write(&out, page.text, page.size, why);
-        if (!status) status = cli_out_commit(&out, why);
-        cli_out_discard(&out);
-    }
+    if (!status) status = cli_write_file(path, page.text, page.size, why);
     free(page.text);
     curves_clear(&r);
     return status;
